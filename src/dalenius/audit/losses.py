@@ -124,8 +124,6 @@ class Together:
 
 @dataclass(frozen=True, eq=False)
 class Adaptive:
-    """A first answer, and for each of its outcomes what the second step shows."""
-
     first: AnswerPart
     then: tuple[Together, ...]
 
@@ -234,10 +232,10 @@ def mixed(law: NoiseLaw, here: Mapping[int, float], there: Mapping[int, float]) 
 
 
 def _mixture(law: NoiseLaw, points: IntArray, middle: int, centres: Mapping[int, float]) -> FloatArray:
-    parts = [
-        _log_pmf(law, points - (centre - middle)) + log(chance) for centre, chance in centres.items() if chance > 0
-    ]
-    return np.asarray(reduce(np.logaddexp, parts))
+    likely = ((centre - middle, log(chance)) for centre, chance in centres.items() if chance > 0)
+    return np.asarray(
+        reduce(np.logaddexp, (_log_pmf(law, points - shift) + log_chance for shift, log_chance in likely))
+    )
 
 
 def aligned(a: Listed, b: Listed) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -140,11 +140,8 @@ def _branches(plan: Plan, met: _Met) -> tuple[list[IntArray], AnswerPart, list[i
     if len(following) == 1:
         return None
     merged = [np.array([np.logaddexp.reduce(group[side]) for group in groups.values()]) for side in (0, 1)]
-    return (
-        [answer for _, answer in following.values()],
-        AnswerPart(merged[0], merged[1]),
-        [place for place, _ in groups],
-    )
+    following_answers = [answer for _, answer in following.values()]
+    return following_answers, AnswerPart(merged[0], merged[1]), [place for place, _ in groups]
 
 
 def _after(plan: Plan, answer: IntArray) -> object:
@@ -225,8 +222,7 @@ def _keyed(step: Any, part: Part) -> Part:
     """
     assert isinstance(part, Noised) and isinstance(step, AdditiveMeasurement)
     wide: Any = replace(step, mechanism=DiscreteLaplace(Fraction(1, 10**9)))  # type: ignore[type-var]
-    streams = [
-        wide.with_secret(fingerprint=name, secret=_SECRET).draw(RecordedRandomness("none")) for name in ("one", "two")
-    ]
-    is_same = (streams[0] == streams[1]).tolist()
+    keyed = (wide.with_secret(fingerprint=name, secret=_SECRET) for name in ("one", "two"))
+    first, second = (one.draw(RecordedRandomness("none")) for one in keyed)
+    is_same = (first == second).tolist()
     return replace(part, laws=[None if same else law for same, law in zip(is_same, part.laws, strict=True)])

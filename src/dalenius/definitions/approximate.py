@@ -73,10 +73,8 @@ def _by_sums(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
     bounds = [Fraction(1)]
     stated = [(p.epsilon, p.delta) for p in profiles if p.epsilon is not None]
     if len(stated) == len(profiles):
-        bounds.append(
-            sum((d for _, d in stated), Fraction(0))
-            + conversions.pure_to_delta(sum((e for e, _ in stated), Fraction(0)), epsilon)
-        )
+        whole, failure = sum((e for e, _ in stated), Fraction(0)), sum((d for _, d in stated), Fraction(0))
+        bounds.append(failure + conversions.pure_to_delta(whole, epsilon))
     try:
         pairs = [p.stated_concentrated() for p in profiles]
     except Unsupported:

@@ -72,17 +72,12 @@ class Region:
 @cache
 def regions() -> tuple[Region, ...]:
     """All municipalities in the order of their codes (state, district, number)."""
-    features = json.loads(shipped(f"data/{POLYGONS}"))["features"]
-    return tuple(
-        Region(
-            code=about["code"],
-            name=about["name"],
-            district=(about["district"], about["district_de"]),
-            state=(about["state"], about["state_de"]),
-            share=about["share"],
-        )
-        for about in (feature["properties"] for feature in features)
-    )
+
+    def region(about: dict[str, Any]) -> Region:
+        district, state = ((about[level], about[f"{level}_de"]) for level in ("district", "state"))
+        return Region(code=about["code"], name=about["name"], district=district, state=state, share=about["share"])
+
+    return tuple(region(each["properties"]) for each in json.loads(shipped(f"data/{POLYGONS}"))["features"])
 
 
 WAVES = (2023, 2024)

@@ -36,7 +36,6 @@ class PersonSource:
 
     @property
     def _persons(self) -> TableOfRows:
-        """The persons, made once for each state of the files."""
         stamp = self.stamp()
         if self._held is None or stamp != self._digest:
             import pyarrow as pa

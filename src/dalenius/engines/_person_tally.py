@@ -75,9 +75,8 @@ class PersonStatements:
         codes = {name: code_sql(pushed, domain.variable(name)) for name in self.names}
         doubts = [f"{code} IS NULL" for code, is_open in codes.values() if is_open]
         self.may_be_in_doubt = bool(doubts)
-        self._doubtful = (
-            f"(SELECT dalenius_unit AS u FROM {self.coded} WHERE {' OR '.join(doubts)} GROUP BY dalenius_unit)"
-        )
+        where = f"{self.coded} WHERE {' OR '.join(doubts)}"
+        self._doubtful = f"(SELECT dalenius_unit AS u FROM {where} GROUP BY dalenius_unit)"
         value = {name: f"v{place}" for place, name in enumerate(self.names)}
         inner = ", ".join(["dalenius_unit", *(f"{codes[name][0]} AS {value[name]}" for name in self.names)])
         rows = f"(SELECT {inner} FROM {self.coded}) q4"
@@ -93,22 +92,15 @@ class PersonStatements:
         if self.may_be_in_doubt:
             join, rules = f" LEFT JOIN {self._doubtful} d ON c.u = d.u", [*rules, "d.u IS NULL"]
         names = [f"c.p{i}" for i in range(len(query.space.axes))]
+        rules += [] if query.clip is None or is_counted else ["c.s IS NOT NULL"]
+        where = f" WHERE {' AND '.join(rules)}" if rules else ""
         if query.clip is not None:
-            rules += [] if is_counted else ["c.s IS NOT NULL"]
             steps = "count(*)" if is_counted else pushed.dialect.total("c.s")
-            self.counted, self.sized = clipped_sql(
-                [name.removeprefix("c.") for name in names],
-                steps,
-                f"{cells}{join}",
-                f" WHERE {' AND '.join(rules)}" if rules else "",
-                query.clip.norm,
-            )
+            bare = [name.removeprefix("c.") for name in names]
+            self.counted, self.sized = clipped_sql(bare, steps, f"{cells}{join}", where, query.clip.norm)
             return
-        self.counted = (
-            f"SELECT {', '.join([*names, 'count(DISTINCT c.u) AS n'])} FROM {cells}{join}"
-            + (f" WHERE {' AND '.join(rules)}" if rules else "")
-            + (f" GROUP BY {', '.join(names)}" if names else "")
-        )
+        grouped = f" GROUP BY {', '.join(names)}" if names else ""
+        self.counted = f"SELECT {', '.join([*names, 'count(DISTINCT c.u) AS n'])} FROM {cells}{join}{where}{grouped}"
 
     def fetched(self, expressions: Sequence[str]) -> str:
         """Rows of persons of whom some value is in doubt, as keys of groups, and the person."""

@@ -136,13 +136,9 @@ class Pushdown:
         column = self.domain.variable(query.variable).source_column
         text = self.dialect.plain(self.dialect.name(column), self.kinds[column])
         within, beyond = label_statements(self._unit(), text, self.relation, query.most)
-        return counted_labels(
-            self.domain,
-            self.secret,
-            query,
-            counts=((row[0], row[1]) for rows in self.stream(within) for row in rows),
-            pairs=((row[0], row[1]) for rows in self.stream(beyond) for row in rows),
-        )
+        counts = ((row[0], row[1]) for rows in self.stream(within) for row in rows)
+        pairs = ((row[0], row[1]) for rows in self.stream(beyond) for row in rows)
+        return counted_labels(self.domain, self.secret, query, counts=counts, pairs=pairs)
 
     def scan(self, names: Sequence[str]) -> Iterator[Batch]:
         if self._has_chosen:

@@ -96,7 +96,6 @@ def _literal(dialect: Dialect, text: str, sort: str) -> str | None:
 
 
 def _as_double(value: Fraction | float) -> float | None:
-    """The double nearest to a number; None beyond all of them."""
     try:
         return float(value)
     except OverflowError:

@@ -171,7 +171,6 @@ def _opens_no_quotation_late(path: Path, delimiter: str) -> bool:
 
 
 def _content(path: Path) -> IO[bytes]:
-    """The bytes of a text file, unpacked if its name ends in .gz."""
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 

@@ -149,10 +149,8 @@ class DuckDBSource:
             _ = self.domain.variable(query.value).bounds
         counted = [counted_variable(query, self.domain) for query in queries]
         if all(counted):
-            return tuple(
-                Sealed(self._grid_counts(str(name)).listed(query, self.domain))
-                for name, query in zip(counted, queries, strict=True)
-            )
+            pairs = zip(counted, queries, strict=True)
+            return tuple(Sealed(self._grid_counts(str(n)).listed(query, self.domain)) for n, query in pairs)
         read = (name for query in queries for name in (query.value, *(f.variable for f in query.where)))
         parts: list[list[IntArray]] = [[np.empty(0, dtype=np.int64)] for _ in queries]
         for batch in self._batches(tuple(dict.fromkeys(read))):
@@ -182,15 +180,8 @@ class DuckDBSource:
         # Values of other types may be equal to a person and not to the database, or the other way round.
         is_plain = kind in INTEGERS or is_text(kind)
         within, beyond = label_statements(unit, text, self._session.relation.sql, query.most if is_plain else 0)
-        return Sealed(
-            counted_labels(
-                self.domain,
-                self._secret,
-                query,
-                counts=self._listed(within, "v", "n"),
-                pairs=self._listed(beyond, "u", "v"),
-            )
-        )
+        counts, pairs = self._listed(within, "v", "n"), self._listed(beyond, "u", "v")
+        return Sealed(counted_labels(self.domain, self._secret, query, counts=counts, pairs=pairs))
 
     def _listed(self, statement: str, first: str, second: str) -> Iterator[tuple[Any, Any]]:
         for batch in self._session.stream(statement):
@@ -285,10 +276,8 @@ class DuckDBSource:
         chosen = ", ".join(f"{column} AS v{i}" for i, column in enumerate(columns))
         statement = f"SELECT {chosen}, count(*) AS n FROM {self._session.relation.sql} GROUP BY {', '.join(columns)}"
         for batch in self._session.stream(statement):
-            coded: dict[str, Column] = {
-                name: code_array(self.domain.variable(name), batch.column(f"v{i}")) for i, name in enumerate(names)
-            }
-            yield coded, as_numpy(batch.column("n")).astype(np.int64)
+            read = ((name, self.domain.variable(name), batch.column(f"v{i}")) for i, name in enumerate(names))
+            yield {n: code_array(v, array) for n, v, array in read}, as_numpy(batch.column("n")).astype(np.int64)
 
     def _batches(self, names: Sequence[str]) -> Iterator[dict[str, Column]]:
         """Coded rows of some variables, after the rows of each person were bounded."""

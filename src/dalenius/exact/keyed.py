@@ -24,8 +24,6 @@ _DOMAIN = b"dalenius keyed noise 1\x00"
 
 
 class KeyedRandomness:
-    """A stream that depends on a secret and a description, and on nothing else."""
-
     is_tainted = False
 
     def __init__(self, secret: bytes, description: Mapping[str, Any]) -> None:

@@ -76,9 +76,8 @@ class LossDistribution:
         """Both steps, independent: the losses add."""
         left, right = _aligned(self, other)
         both = self.infinite + other.infinite - (self.infinite * other.infinite >> BITS)
-        return LossDistribution(
-            left.unit, left.first + right.first, convolved(left.masses, right.masses, BITS), both
-        )._narrowed()
+        masses = convolved(left.masses, right.masses, BITS)
+        return LossDistribution(left.unit, left.first + right.first, masses, both)._narrowed()
 
     def times(self, count: int) -> "LossDistribution":
         if count == 1:

@@ -33,8 +33,6 @@ _UNDECIDED = 255
 
 @dataclass(frozen=True)
 class PoissonLaw:
-    """P(k) proportional to rate^k / k!, with a whole rate."""
-
     rate: int
     name: ClassVar[str] = "poisson"
     support: ClassVar[tuple[int, None]] = (0, None)

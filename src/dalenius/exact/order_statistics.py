@@ -36,7 +36,6 @@ class Sorted:
         return len(self.values)
 
     def at(self, position: int) -> int:
-        """x_position, with pads."""
         if position < 1:
             return self.low
         return self.high if position > len(self.values) else int(self.values[position - 1])

@@ -98,8 +98,6 @@ class Grant(OneLine):
 
 
 class Limit(OneLine):
-    """Set a quota, cap or reserved share, the size that needs approval, or a schedule."""
-
     @property
     def needs(self) -> Needs:
         total = BalanceKey(self.population, str(self.body.get("account", ACCOUNTS[0])), TOTAL, "")
@@ -126,10 +124,8 @@ class Limit(OneLine):
         """Refuse a share larger than what is left, which the next grant would give to unofficial requests."""
         unreserved = draft.state.balance(limited_balance(self.population, self.body))
         total, units = draft.state.balance(unreserved.key._replace(kind=TOTAL)), self.body["units"]
-        if (
-            int(units["rho"]) > total.limit_rho - unreserved.spent_rho
-            or int(units["delta"]) > total.limit_delta - unreserved.spent_delta
-        ):
+        rho, delta = total.limit_rho - unreserved.spent_rho, total.limit_delta - unreserved.spent_delta
+        if int(units["rho"]) > rho or int(units["delta"]) > delta:
             raise ParameterError("A share cannot be larger than what others have left of the grant.")
 
 

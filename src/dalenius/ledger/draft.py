@@ -70,7 +70,6 @@ class Draft:
         self.tip = Head(self.tip.seq, self.lines[-1].digest)
 
     def result(self, result: Any) -> Any:
-        """Return what a command returned, with the last line as it was sealed."""
         if isinstance(result, tuple):
             return tuple(map(self.result, result))
         return self.lines[-1] if result is not None and result is self._unsealed else result

@@ -124,11 +124,8 @@ class OdometerReading:
     not_covered: Mapping[str, int] = field(default_factory=dict)
 
     def sentences(self) -> tuple[str, ...]:
-        pair = (
-            "whether a person is in the data or not"
-            if self.relation is Relation.ADD_REMOVE
-            else "which of two records a person has"
-        )
+        is_added = self.relation is Relation.ADD_REMOVE
+        pair = "whether a person is in the data or not" if is_added else "which of two records a person has"
         further = [(account, charges) for account, charges in self.not_covered.items() if charges]
         others = " and ".join(f"the {account} account ({_counted(charges)})" for account, charges in further)
         if further and not self.charges:
@@ -180,10 +177,8 @@ def read_odometer(
     """
     spent, sum_of_epsilons = account.spent, account.pure
     loss = _loss_of(events)
-    bounds = {
-        "running": running_epsilon(spent.rho, delta),
-        "rho": rho_to_epsilon(spent.rho, delta) if spent.rho else Fraction(0),
-    }
+    by_rho = rho_to_epsilon(spent.rho, delta) if spent.rho else Fraction(0)
+    bounds = {"running": running_epsilon(spent.rho, delta), "rho": by_rho}
     power = power_under_rho(spent.rho, spent.delta, LEVEL)
     if sum_of_epsilons is not None:
         bounds["pure"] = sum_of_epsilons

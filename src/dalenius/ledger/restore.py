@@ -68,15 +68,9 @@ def restore(
     if not note.strip():
         raise ParameterError("A restore needs a `note` with the reason; it is written to the ledger.")
     connect(str(location), may_write=False).close()
-    ledger = Ledger(
-        str(location),
-        **places(location, anchor, keys),
-        clock=time,
-        lease_seconds=0.0,
-        wait_seconds=WAIT_SECONDS,
-        is_checked=False,
-    )
-    with ledger:
+    where = places(location, anchor, keys)
+    times: dict[str, Any] = {"clock": time, "lease_seconds": 0.0, "wait_seconds": WAIT_SECONDS}
+    with Ledger(str(location), **where, **times, is_checked=False) as ledger:
         fault = ledger.find_break()
         if fault is None:
             raise ParameterError("The store goes on where its anchor ends; there is nothing to restore.")

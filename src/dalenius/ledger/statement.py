@@ -174,9 +174,8 @@ def _movement(entry: Entry, balance: Balance, state: State, population: str) -> 
             status=release.status if release else "charged",
         )
     stated = body.get("budget") or body.get("cost") or _paid_late(body, population)
-    return StatementLine(
-        **common, what=_DECLARED[entry.kind](body), rho=stated.get("rho", ""), delta=stated.get("delta", "")
-    )
+    rho, delta = stated.get("rho", ""), stated.get("delta", "")
+    return StatementLine(**common, what=_DECLARED[entry.kind](body), rho=rho, delta=delta)
 
 
 def _paid_late(body: Mapping[str, Any], population: str) -> dict[str, str]:

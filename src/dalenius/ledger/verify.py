@@ -7,7 +7,7 @@ from typing import Any
 from dalenius.core.budget import Cost
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger import schema
-from dalenius.ledger.account import BalanceKey, balances_elsewhere
+from dalenius.ledger.account import balances_elsewhere
 from dalenius.ledger.anchor import AnchorLine
 from dalenius.ledger.charge import Units
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
@@ -134,13 +134,10 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
                 f"Line {entry.seq} does not charge what earlier releases about the other population had spent."
             )
         state.fold(entry)
-        charged: Iterable[BalanceKey] = ()
-        if entry.kind == "overlap":
-            charged = [
-                key for payer, account, *_ in entry.body["past"] for key in balances_elsewhere((payer,), account)
-            ]
+        past = entry.body["past"] if entry.kind == "overlap" else ()
+        charged = [key for payer, account, *_ in past for key in balances_elsewhere((payer,), account)]
         if entry.kind == "charge":
-            charged = charged_balances(entry.population, entry.body)
+            charged += charged_balances(entry.population, entry.body)
         for key in charged:
             balance = state.balances[key]
             if balance.spent_rho > balance.limit_rho or balance.spent_delta > balance.limit_delta:

@@ -129,11 +129,8 @@ class Cross:
     def uncounted(self, space: CellSpace, conditions: Mapping[str, Values]) -> list[str]:
         """Variables of the list on which it may leave out records that the table counts."""
         settled = {axis.variable for axis in space.axes} | set(conditions)
-        return [
-            axis.variable
-            for axis in self.axes
-            if axis.variable not in settled and not self.domain.variable(axis.variable).keeps_every_row(axis)
-        ]
+        others = [axis for axis in self.axes if axis.variable not in settled]
+        return [a.variable for a in others if not self.domain.variable(a.variable).keeps_every_row(a)]
 
     def refuse(self, variables: Sequence[str]) -> None:
         """Refuse a table that would count records which the list leaves out, and say which conditions help."""

@@ -109,12 +109,8 @@ class BlockTotals(AddedNoise, QueryStep):
         moves = [((rows - b) * width + b * half, b * weight) for b in range(rows + 1)]
         if rows <= _MOST_LISTED:
             return Sensitivity.of_patterns(tuple(moves))
-        return Sensitivity.norms(
-            l0=2,
-            l1=max(map(sum, moves)),
-            l2_squared=max(first**2 + second**2 for first, second in moves),
-            linf=max(map(max, moves)),
-        )
+        square = max(first**2 + second**2 for first, second in moves)
+        return Sensitivity.norms(l0=2, l1=max(map(sum, moves)), l2_squared=square, linf=max(map(max, moves)))
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -154,12 +150,9 @@ class BlockTotals(AddedNoise, QueryStep):
         law = (Mixed(self.mechanism, centres),)
         if len(self.answers) == 1:
             return law
-        return Unlisted(
-            "What is told beside the first answer shares the random partition.",
-            "tests/measurements/test_silent_blocks.py and tests/measurements/test_block_totals.py; the first answer "
-            "alone is listed.",
-            law,
-        )
+        tests = "tests/measurements/test_silent_blocks.py and tests/measurements/test_block_totals.py"
+        reason = "What is told beside the first answer shares the random partition."
+        return Unlisted(reason, f"{tests}; the first answer alone is listed.", law)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

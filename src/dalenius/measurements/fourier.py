@@ -82,11 +82,10 @@ class Fourier:
 
     @property
     def law(self) -> Joint:
-        noises = [
-            {"family": law.name, "parameters": {k: plain(Fraction(v)) for k, v in law.parameters.items()}}
-            for law in self.noise.values()
-        ]
-        components = [{"axes": list(a)} | noise for a, noise in zip(self.noise, noises, strict=True)]
+        def described(law: Mechanism) -> dict[str, Any]:
+            return {"family": law.name, "parameters": {k: plain(Fraction(v)) for k, v in law.parameters.items()}}
+
+        components = [{"axes": list(a)} | described(law) for a, law in self.noise.items()]
         axes, shape = [axis.name for axis in self.axes], [len(axis) for axis in self.axes]
         return Joint("fourier", {"axes": axes, "shape": shape, "components": components})
 

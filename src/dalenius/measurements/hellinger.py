@@ -94,7 +94,6 @@ class Hellinger(TableStep):
     def of_counts(
         cls, name: str, query: TableQuery, parameters: Any, budget: Budget, neighbours: Neighbours
     ) -> "Hellinger":
-        """At the stated nominal epsilon, or at what the budget leaves for a cell that moves by one."""
         nominal = parameters.epsilon
         if nominal is None:
             if budget.epsilon is None:
@@ -115,7 +114,6 @@ class Hellinger(TableStep):
 
     @property
     def top(self) -> int:
-        """Largest value shown: far in the tail of the last row."""
         return int(isqrt(self.largest) + 1 + int(Fraction(60) / self.epsilon)) ** 2
 
     @property

@@ -87,10 +87,7 @@ class KeyedList(TableStep):
             "population": self.domain.population,
             "reading": _reading(self.domain),
             "fingerprint": self.fingerprint,
-            "list": [
-                [axis.name, list(axis.labels), list(axis.codes), list(axis.cuts), axis.level]
-                for axis in self.query.space.axes
-            ],
+            "list": [[a.name, list(a.labels), list(a.codes), list(a.cuts), a.level] for a in self.query.space.axes],
             "structural_zeros": [list(cell) for cell in sorted(self.query.space.structural_zeros)],
             "where": [[f.variable, list(f.codes), f.low, f.high] for f in self.query.where],
         }

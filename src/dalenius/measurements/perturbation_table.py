@@ -79,7 +79,6 @@ class PerturbationTable(TableStep):
     def of_counts(
         cls, name: str, query: TableQuery, parameters: Any, budget: Budget, neighbours: Neighbours
     ) -> "PerturbationTable":
-        """The stated table, judged at the budget's epsilon and delta."""
         if budget.epsilon is None:
             raise ParameterError("A perturbation table is judged at an epsilon and a delta.", name="epsilon")
         kernel = perturbation.from_text(parameters.table, parameters.name)

@@ -129,7 +129,5 @@ class RangeQuery(QueryStep, FollowingNoise):
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         query = TableQuery(space=CellSpace(()), where=(Filter(variable="g", codes=(0,)),))
         plain = cls(name="range", query=query, epsilon=Fraction(2))
-        if neighbours.is_replace:
-            cut = cls(name="cut", query=query, epsilon=Fraction(2), clamp=Clamp.SIZE, size=2)
-            return (on_cells(plain), on_cells(cut, size=2))
-        return (on_cells(plain),)
+        cut = cls(name="cut", query=query, epsilon=Fraction(2), clamp=Clamp.SIZE, size=2)
+        return (on_cells(plain), on_cells(cut, size=2)) if neighbours.is_replace else (on_cells(plain),)

@@ -101,14 +101,10 @@ class ClippedTable:
         )
         counts = (of_cells(partial(cls.counts, where=(), clip=clip), is_tight=False) for clip in clips)
         values = (("a", -1), ("a", 2), ("b", -1), ("b", 2), ("a", None))
-        totals = tuple(
-            Example(
-                cls._of(number(low, 2)["x"].bounds, "x", cells("a", "b"), (), clip),
-                group("a", "b") | number(low, 2),
-                values,
-                is_tight=False,
-            )
-            for low in (-1, 0)
-            for clip in (clips[0], Clip(norm=Norm.L2, limit=3))
-        )
+
+        def total(low: int, clip: Clip) -> Example:
+            statistic = cls._of(number(low, 2)["x"].bounds, "x", cells("a", "b"), (), clip)
+            return Example(statistic, group("a", "b") | number(low, 2), values, is_tight=False)
+
+        totals = (total(low, clip) for low in (-1, 0) for clip in (clips[0], Clip(norm=Norm.L2, limit=3)))
         return (*chain.from_iterable(counts), *totals)

@@ -87,8 +87,5 @@ class Dominance:
             )
 
         queries = tuple(ValuesQuery(value="x", where=(Filter(variable="g", codes=(code,)),)) for code in (0, 1))
-        return (
-            example(cls(queries=queries)),
-            example(cls(queries=queries[:1])),
-            example(cls(queries=queries, n=1, k=60)),
-        )
+        rules = (cls(queries=queries), cls(queries=queries[:1]), cls(queries=queries, n=1, k=60))
+        return tuple(map(example, rules))

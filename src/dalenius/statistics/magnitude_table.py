@@ -172,12 +172,7 @@ class MagnitudeTable:
             ),
             # A person has at least one row, so that a replaced one moves a complete total by less than is declared.
             Example(
-                cls(
-                    query=TableQuery(space=cells("a"), function=RowFunction.of(Power("x"))),
-                    low=1,
-                    high=3,
-                    is_complete=True,
-                ),
+                cls(query=replace(query, space=cells("a")), low=1, high=3, is_complete=True),
                 group("a") | number(1, 3, missing="1"),
                 (("a", 1), ("a", 3)),
                 arguments=placed,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
 
@@ -69,13 +70,8 @@ class RowSums:
 
         def powers(degree: int, *weight: Power, total: int, halvings: int = 0) -> RowSums:
             up, down = Power("x", offset=1), Power("x", slope=-1, offset=2)
-            functions = [
-                RowFunction(
-                    powers=(replace(up, exponent=i), replace(down, exponent=degree - i), *weight),
-                    multiple=(1, 2, 1)[i] if degree == 2 else 1,
-                )
-                for i in range(degree + 1)
-            ]
+            mixed = ((replace(up, exponent=i), replace(down, exponent=degree - i), *weight) for i in range(degree + 1))
+            functions = [RowFunction(powers=p, multiple=comb(degree, i)) for i, p in enumerate(mixed)]
             queries = tuple(TableQuery(space=space, function=one, halvings=halvings) for one in functions)
             return cls(needs=queries, basis=Simplex(total=total))
 
@@ -108,6 +104,8 @@ class RowSums:
         between = Filter(variable="x", low=-1, high=-1), Filter(variable="x", low=2, high=2)
         outside = cls(needs=tuple(TableQuery(space=space, where=(each,)) for each in between), basis=Simplex(total=1))
         cut = Power("x", offset=-1, cut=(0, 1))
+        alone = TableQuery(space=whole, function=RowFunction.of(Power("x")))
+        complete = cls(needs=(alone,), basis=Separate(low=1, high=3, is_complete=True))
         return (
             Example(single(-1, 2, 0, Power("x")), both, rows),
             Example(single(-2, 2, 2, Power("x", exponent=2)), both, rows),
@@ -121,15 +119,6 @@ class RowSums:
             Example(corners(), weighted, heavy, is_tight=False),
             Example(corners(1), weighted, heavy, is_tight=False),
             Example(outside, both, rows, is_tight=False),
-            Example(
-                cls(
-                    needs=(TableQuery(space=whole, function=RowFunction.of(Power("x"))),),
-                    basis=Separate(low=1, high=3, is_complete=True),
-                ),
-                number(1, 3, missing="1"),
-                ((1,), (3,)),
-                size=2,
-                is_tight=False,
-            ),
+            Example(complete, number(1, 3, missing="1"), ((1,), (3,)), size=2, is_tight=False),
             *(parabola(-1, high, is_pure) for high in (2, 3) for is_pure in (True, False)),
         )
