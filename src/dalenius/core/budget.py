@@ -77,8 +77,6 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a request may spend under its own definition."""
-
     definition: str
     epsilon: Fraction | None = None
     delta: Fraction | None = None

@@ -163,8 +163,6 @@ class Noised:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """NoiseLaw about one of several centres, each with its probability."""
-
     law: NoiseLaw
     centres: Mapping[int, float]
 

@@ -34,8 +34,6 @@ _WIDEST_CENSORED = 2_000_000
 
 @dataclass(frozen=True)
 class Additive:
-    """value = exact + step * noise."""
-
     noise: IntegerLaw
     step: Fraction = Fraction(1)
     kind: ClassVar[str] = "additive"
@@ -294,8 +292,6 @@ class Joint:
 
 @dataclass(frozen=True)
 class Withheld:
-    """The law depends on confidential data: it is not published."""
-
     reason: str
     kind: ClassVar[str] = "withheld"
 

@@ -60,9 +60,8 @@ def _given_tables(document: DatasetDocument, data: Any) -> tuple[Any, dict[str, 
     """Tables in memory by their names, the data set's own among them."""
     names = [document.dataset.name, *document.tables]
     if not isinstance(data, Mapping) or set(data) != set(names):
-        raise RequestError(
-            f"The data set has {len(names)} tables: give a mapping of {', '.join(map(repr, names))} to tables."
-        )
+        listed = ", ".join(map(repr, names))
+        raise RequestError(f"The data set has {len(names)} tables: give a mapping of {listed} to tables.")
     return data[document.dataset.name], {name: data[name] for name in document.tables}
 
 

@@ -42,10 +42,9 @@ class FetchedColumns:
         pairs = {v.source_column: v for v in self.domain.variables.values() if len(v.source_columns) > 1}
         if not pairs:
             return self
+        alike = (*INTEGERS, "VARCHAR")
         for variable in pairs.values():
-            check_pair(
-                variable, {n: self.types[n] in INTEGERS or self.types[n] == "VARCHAR" for n in variable.source_columns}
-            )
+            check_pair(variable, {n: self.types[n] in alike for n in variable.source_columns})
         texts = ", ".join(
             " || chr(31) || ".join(f"{name_of(n)}::VARCHAR" for n in v.source_columns) + f" AS {name_of(column)}"
             for column, v in pairs.items()

@@ -93,10 +93,8 @@ class _Rows:
         """The aggregate that is a feature, as its code; NULL where it is dropped."""
         feature = variable.feature
         assert feature is not None  # The caller's variable is a feature.
-        condition = (
-            " AND ".join(passes_sql(domain.records[f.variable], self._value(f.variable), f) for f in feature.where)
-            or "1 = 1"
-        )
+        conditions = [passes_sql(domain.records[f.variable], self._value(f.variable), f) for f in feature.where]
+        condition = " AND ".join(conditions) or "1 = 1"
         if feature.take in (Take.ANY, Take.ALL):
             # A condition on a value in doubt is no answer: such persons are made elsewhere.
             whether = "max" if feature.take is Take.ANY else "min"

@@ -40,9 +40,8 @@ def code_sql(pushed: Any, variable: Variable) -> tuple[str, bool]:
     for text, code in codes.items():
         by_code.setdefault(code, []).append(str(values[text]))
     if not cases or len(cases) >= len(by_code):
-        cases = [
-            f"WHEN {column} IN ({', '.join(listed)}) THEN {code}" for code, listed in by_code.items() if code != rest
-        ]
+        others = ((code, ", ".join(listed)) for code, listed in by_code.items() if code != rest)
+        cases = [f"WHEN {column} IN ({listed}) THEN {code}" for code, listed in others]
     return f"CAST(CASE {missing} {' '.join(cases)} ELSE {rest} END AS BIGINT)", False
 
 

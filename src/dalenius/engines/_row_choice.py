@@ -87,9 +87,8 @@ class RowChoice:
         """For each chunk which of its rows stay; chunks are let go of."""
         keeps = [np.empty(len(chunk.persons), dtype=np.bool_) for chunk in self._chunks]
         for first, last, _, _, stay in self._decided():
-            spans = [
-                keep[chunk.bounds[first] : chunk.bounds[last]] for keep, chunk in zip(keeps, self._chunks, strict=True)
-            ]
+            pairs = zip(keeps, self._chunks, strict=True)
+            spans = [keep[chunk.bounds[first] : chunk.bounds[last]] for keep, chunk in pairs]
             mask = np.zeros(sum(map(len, spans)), dtype=np.bool_)
             mask[stay] = True
             done = 0

@@ -19,8 +19,6 @@ _HALF, _LIMB = 32, 30
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """So many words of so many bits each."""
-
     words: int
     bits: int
 

@@ -165,12 +165,8 @@ class MemorySource:
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         variable = self.domain.variable(query.value)
         _ = variable.bounds
-        found = [
-            row[query.value]
-            for row in self._coded
-            if self._passes(query.where, row) and not is_dropped(variable, row[query.value])
-        ]
-        return Sealed(np.array(sorted(found), dtype=np.int64))
+        passing = (row[query.value] for row in self._coded if self._passes(query.where, row))
+        return Sealed(np.array(sorted(code for code in passing if not is_dropped(variable, code)), dtype=np.int64))
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
         texts = self._columns[self.domain.variable(query.variable).source_column]

@@ -57,7 +57,6 @@ class LossEstimate:
         return self.infinite + float(self.masses[start:].sum())
 
     def beside(self, other: "LossEstimate") -> "LossEstimate | None":
-        """Both steps, independent; None where it is too much work."""
         left, right = self, other
         if self.unit != other.unit:
             widest = max(len(self.masses) * self.unit, len(other.masses) * other.unit)
@@ -71,7 +70,6 @@ class LossEstimate:
         return LossEstimate(left.unit, left.first + right.first, masses, both)._narrowed()
 
     def _on(self, unit: Fraction) -> "LossEstimate":
-        """The same on another grid, every loss rounded up."""
         p, q = (self.unit / unit).as_integer_ratio()
         count = len(self.masses)
         if max(abs(self.first), abs(self.first + count)) * p < 1 << 62 and q < 1 << 62:

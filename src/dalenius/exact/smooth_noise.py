@@ -72,7 +72,6 @@ class Cauchy(_Noise):
 
     @property
     def scale(self) -> Fraction:
-        """1 / alpha, rounded up."""
         grow_low, shrink_low = exp_lower(self.epsilon, _BITS), exp_lower(-self.epsilon, _BITS)
         shrink_up = exp_upper(-self.epsilon, _BITS)
         b_low, b_up = exp_lower(self.beta, _BITS), exp_upper(self.beta, _BITS)

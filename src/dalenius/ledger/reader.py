@@ -19,7 +19,7 @@ from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.events import Event, events_of_charge
 from dalenius.ledger.odometer import OdometerReading, read_odometer
-from dalenius.ledger.rows import Row, as_balance, as_stored, as_terms
+from dalenius.ledger.rows import Row, as_balance, as_terms
 from dalenius.ledger.seal import Witness, only, scope_of
 from dalenius.ledger.statement import Statement, check_form, export_lines, make_statement
 from dalenius.ledger.store import ConnectionLost, Store, compare, read_head
@@ -175,10 +175,14 @@ class LedgerReader:
     @staticmethod
     def checked(row: Any) -> StoredRelease:
         """Return a stored release; `LedgerCorrupt` if its document is not the one that was stored."""
-        release = as_stored(row)
-        if digest_of(release.document) != row[6]:
-            raise LedgerCorrupt("A stored release is not the one that was stored.", entry=release.entry)
-        return release
+        entry, key, held, status, population, analyst = row[:6]
+        # A document that was turned into text is recognised by its digest.
+        document = held.encode() if isinstance(held, str) else bytes(held)
+        if digest_of(document) != row[6]:
+            raise LedgerCorrupt("A stored release is not the one that was stored.", entry=entry)
+        return StoredRelease(
+            entry=entry, key=key, document=document, status=status, population=population, analyst=analyst
+        )
 
     def release(self, entry: str) -> StoredRelease:
         """Return the stored release of an entry, whatever its status."""

@@ -6,7 +6,6 @@ from typing import Any
 from dalenius.core.neighbours import Relation
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger.account import Balance, BalanceKey, Terms
-from dalenius.ledger.charge import StoredRelease
 
 Row = Sequence[Any]
 
@@ -24,12 +23,6 @@ def as_terms(row: Row) -> Terms:
 
 def as_balance(row: Row) -> Balance:
     return Balance(BalanceKey(*row[:4]), *row[4:11])
-
-
-def as_stored(row: Row) -> StoredRelease:
-    """Return a release as it was read; a document that was turned into text is recognised by its digest."""
-    document = row[2].encode() if isinstance(row[2], str) else bytes(row[2])
-    return StoredRelease(entry=row[0], key=row[1], document=document, status=row[3], population=row[4], analyst=row[5])
 
 
 def of_terms(terms: Terms) -> Row:

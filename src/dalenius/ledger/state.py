@@ -60,8 +60,6 @@ class ReleaseRow(NamedTuple):
 
 @dataclass(slots=True)
 class State:
-    """All of it, or the part that a batch touches."""
-
     terms: dict[str, Terms] = field(default_factory=dict)
     balances: dict[BalanceKey, Balance] = field(default_factory=dict)
     charges: dict[str, ChargeRow] = field(default_factory=dict)

@@ -72,13 +72,12 @@ class Mean:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        return (
-            Example(
-                cls(value_name="x", low=0, high=4, size=3),
-                number(0, 4, missing="0"),
-                ((0,), (1,), (4,)),
-                size=3,
-                released=lambda rows: [sum(x for (x,) in rows)],
-                arguments=lambda rows: first_column(rows) if rows else None,
-            ),
+        example = Example(
+            cls(value_name="x", low=0, high=4, size=3),
+            number(0, 4, missing="0"),
+            ((0,), (1,), (4,)),
+            size=3,
+            released=lambda rows: [sum(x for (x,) in rows)],
+            arguments=lambda rows: first_column(rows) if rows else None,
         )
+        return (example,)

@@ -66,9 +66,6 @@ class WeightedCount:
         rows = (("a", 3), ("b", 3), ("a", 1))
         space = cells("a", "b")
         squares = TableQuery(space=space, function=RowFunction.of(Power("w", exponent=2)))
-        return (
-            Example(
-                cls(query=TableQuery(space=space, function=RowFunction.of(Power("w"))), largest=3), variables, rows
-            ),
-            Example(cls(query=squares, largest=9, power=2), variables, rows),
-        )
+        sums = TableQuery(space=space, function=RowFunction.of(Power("w")))
+        made = (cls(query=sums, largest=3), cls(query=squares, largest=9, power=2))
+        return tuple(Example(statistic, variables, rows) for statistic in made)
