@@ -21,7 +21,7 @@ def ratio_of(plan: TablePlan, pair: Any, *, is_booked: bool = True) -> float:
     The account is about one unit, also where the guarantee is made to a group: a pair of groups is compared with the
     guarantee alone.
     """
-    both: tuple[Divergence, Divergence] = (pair, pair.reversed)
+    both: tuple[Divergence, Divergence] = (pair, pair.reversed())
     return max(max(_guaranteed(plan.budget, one), _booked(plan, one) if is_booked else 0.0) for one in both)
 
 

@@ -37,8 +37,11 @@ class AnswerPart:
     share: float = 1.0
     _orders: dict[float, float] = field(default_factory=dict, repr=False)
 
-    @cached_property
     def reversed(self) -> "AnswerPart":
+        return self._reversed
+
+    @cached_property
+    def _reversed(self) -> "AnswerPart":
         return AnswerPart(self.there, self.here, self.share)
 
     def _possible(self) -> tuple[FloatArray, FloatArray]:
@@ -85,9 +88,12 @@ class AnswerPart:
 class Together:
     parts: tuple["Shown", ...]
 
-    @cached_property
     def reversed(self) -> "Together":
-        return Together(tuple(part.reversed for part in self.parts))
+        return self._reversed
+
+    @cached_property
+    def _reversed(self) -> "Together":
+        return Together(tuple(part.reversed() for part in self.parts))
 
     def largest(self) -> float:
         return sum(part.largest() for part in self.parts)
@@ -127,9 +133,8 @@ class Adaptive:
     first: AnswerPart
     then: tuple[Together, ...]
 
-    @property
     def reversed(self) -> "Adaptive":
-        return Adaptive(self.first.reversed, tuple(pair.reversed for pair in self.then))
+        return Adaptive(self.first.reversed(), tuple(pair.reversed() for pair in self.then))
 
     def _branches(self) -> Sequence[tuple[float, float, Together]]:
         both = zip(self.first.here.tolist(), self.first.there.tolist(), self.then, strict=True)

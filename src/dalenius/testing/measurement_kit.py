@@ -208,7 +208,7 @@ class _Trial:
             if tuple(map(id, parts)) in judged:
                 continue
             judged.add(tuple(map(id, parts)))
-            for pair in (one, one.reversed):
+            for pair in (one, one.reversed()):
                 losses = [(pair.delta(float(e)), most + ROUNDING, f"delta({e})") for e, most in allowed.items()]
                 losses.append((pair.delta(0.0), apart + ROUNDING, "the distance"))
                 if profile.is_pure and profile.epsilon is not None:

@@ -187,7 +187,7 @@ class _Loss:
         """Relative to the charge of the step."""
         parts = parts_between(self._step, self._exact(left), self._exact(right), self._here)
         whole = Together(tuple(parts))
-        both, profile = (whole, whole.reversed), self._profile
+        both, profile = (whole, whole.reversed()), self._profile
         if profile.epsilon is not None:
             return max(one.largest() for one in both) / float(profile.epsilon)
         assert profile.rho is not None
