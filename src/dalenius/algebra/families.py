@@ -43,9 +43,9 @@ class Family:
     parameters: tuple[str, ...]
     fit: Fit
     quantiles: Callable[[FloatArray, float, float], FloatArray]
-    powers: tuple[int, ...]
-    scales: tuple[str, ...]
-    ends: tuple[str, str]
+    powers: tuple[int, ...] = (0,)
+    scales: tuple[str, ...] = ("log",)
+    ends: tuple[str, str] = ("0", "inf")
     needs_whole: bool = True
 
     @property
@@ -296,22 +296,15 @@ def _gaussian_quantiles(theta: FloatArray, low: float, high: float) -> FloatArra
     return np.asarray(theta[0] + theta[1] * ndtri(_POINTS))
 
 
-def _family(name: str, fit: Fit, quantiles: Any, power: int, ends: tuple[str, str], *, needs_whole: bool) -> Family:
-    return Family(
-        parameters=(name,),
-        fit=fit,
-        quantiles=quantiles,
-        powers=(power,),
-        scales=("logit" if name == "probability" else "log",),
-        ends=ends,
-        needs_whole=needs_whole,
-    )
-
-
+_PROBABILITY = Family(
+    parameters=("probability",), fit=_share, quantiles=_binomial_quantiles, scales=("logit",), ends=("0", "1")
+)
 FAMILIES: Mapping[str, Family] = {
-    "bernoulli": _family("probability", _share, _binomial_quantiles, 0, ("0", "1"), needs_whole=True),
-    "binomial": _family("probability", _share, _binomial_quantiles, 0, ("0", "1"), needs_whole=True),
-    "exponential": _family("rate", _exponential, _exponential_quantiles, -1, ("0", "inf"), needs_whole=False),
+    "bernoulli": _PROBABILITY,
+    "binomial": _PROBABILITY,
+    "exponential": Family(
+        parameters=("rate",), fit=_exponential, quantiles=_exponential_quantiles, powers=(-1,), needs_whole=False
+    ),
     "gaussian": Family(
         parameters=("mean", "standard deviation"),
         fit=_gaussian,
@@ -321,7 +314,7 @@ FAMILIES: Mapping[str, Family] = {
         ends=("-inf", "inf"),
         needs_whole=False,
     ),
-    "poisson": _family("rate", _poisson, _poisson_quantiles, 0, ("0", "inf"), needs_whole=True),
+    "poisson": Family(parameters=("rate",), fit=_poisson, quantiles=_poisson_quantiles),
 }
 
 
