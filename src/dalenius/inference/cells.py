@@ -16,17 +16,9 @@ from dalenius.core.estimate import Kind
 from dalenius.core.law import CASCADE, WEIGHTED_LIST, Additive, FloatArray, IntArray, Joint, Thinned, Withheld
 from dalenius.core.release import ADDITIVE, Block, Release, Table
 from dalenius.errors import Unsupported
-from dalenius.inference import simulation
+from dalenius.inference import interval, simulation
 from dalenius.inference.channel import CensoredShift, Kernelled, Repeated, Shifted, noise_parts
 from dalenius.inference.drawn import condition, drawn_as, refuse_parameters, refuse_weights
-from dalenius.inference.interval import (
-    NOISE_LAW,
-    SHARES,
-    checked,
-    checked_kind,
-    poisson_limits,
-    simultaneous_confidence,
-)
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise, has_table
@@ -51,7 +43,7 @@ Method = Annotated[
     str,
     Hint(
         help="exact, guarded or mid-p, or deconvolution of bootstrap replicates; for the parameter only.",
-        choices=(*SHARES, DECONVOLUTION),
+        choices=(*interval.SHARES, DECONVOLUTION),
         options=("--method",),
         key="variant",
     ),
@@ -85,8 +77,8 @@ def _intervals(
     source: Source, names: tuple[str, ...], kind: str, confidence: float, method: str, is_simultaneous: bool, seed: int
 ) -> IntervalTable:
     is_deconvolved = method == DECONVOLUTION
-    checked(confidence, "exact" if is_deconvolved else method)
-    named_kind = checked_kind(kind)
+    interval.checked(confidence, "exact" if is_deconvolved else method)
+    named_kind = interval.checked_kind(kind)
     if isinstance(source, Release) and isinstance(source.law, Thinned) and not is_deconvolved:
         return sample_intervals(source, names, named_kind, confidence, is_simultaneous)
     if isinstance(source, Release) and (is_estimate(source.law) or is_list_of_estimates(source.law)):
@@ -105,7 +97,7 @@ def _intervals(
     if kind == "parameter":
         refuse_parameters(observation)
     cells = int(observation.possible.sum())
-    level = simultaneous_confidence(confidence, cells) if is_simultaneous else confidence
+    level = interval.simultaneous_confidence(confidence, cells) if is_simultaneous else confidence
     if isinstance(observation, JointObserved):
         low, high, how = _joint(observation, kind, confidence, is_simultaneous, seed)
     elif kind == "population":
@@ -173,7 +165,7 @@ def _totals(release: Release, names: tuple[str, ...], confidence: float, togethe
     ]
     terms, step = flat[1], float(block.law.step)
     cells = int((terms > 0).sum())
-    level = simultaneous_confidence(confidence, cells) if together else confidence
+    level = interval.simultaneous_confidence(confidence, cells) if together else confidence
     values = np.asarray(flat[0] * step, dtype=np.float64)
     reach = np.zeros(len(values))
     for width in np.unique(terms[terms > 0]):
@@ -185,7 +177,7 @@ def _totals(release: Release, names: tuple[str, ...], confidence: float, togethe
         upper=values + reach,
         confidence=confidence,
         kind=Kind.NOISE,
-        method=NOISE_LAW,
+        method=interval.NOISE_LAW,
         is_simultaneous=together,
         notes=adjusted_note(release),
         structural_zeros=frozenset(np.flatnonzero(terms == 0).tolist()),
@@ -207,7 +199,7 @@ def _combined(
     if set(names) not in (set(), {axis.name for axis in table.space.axes}):
         raise Unsupported("Ask for the intervals of a table that the list shows, over all of its axes.")
     zeros = table.variance == 0
-    level = simultaneous_confidence(confidence, int((~zeros).sum())) if together else confidence
+    level = interval.simultaneous_confidence(confidence, int((~zeros).sum())) if together else confidence
     reach = joint.reach([block.law for block in release.blocks], level) * table.std_error
     ends, notes = (table.values - reach, table.values + reach), adjusted_note(release)
     stated = {"confidence": confidence, "kind": Kind.NOISE, "method": COMBINED, "is_simultaneous": together}
@@ -222,13 +214,13 @@ def _population(observation: Observed, level: float) -> tuple[FloatArray, FloatA
         q = np.zeros(len(values), dtype=np.int64)
         for noise, here in parts:
             q[here] = noise.half_width(level)
-        return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), NOISE_LAW
+        return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), interval.NOISE_LAW
     if isinstance(channel, Repeated):
         return _repeated(channel, values, level)
     if isinstance(channel, CensoredShift):
         half, is_shown = channel.noise.half_width(level), values >= channel.least
         low = np.where(is_shown, np.maximum(values - half, 0), 0).astype(float)
-        return low, np.where(is_shown, values + half, channel.least - 1 + half).astype(float), NOISE_LAW
+        return low, np.where(is_shown, values + half, channel.least - 1 + half).astype(float), interval.NOISE_LAW
     assert isinstance(channel, Kernelled)
     return (*channel.kernel.ends(values.astype(np.float64), level), "equal tails of the kernel")
 
@@ -257,7 +249,7 @@ def _repeated(channel: Repeated, values: IntArray, confidence: float) -> tuple[F
     low, high = -((q - summed) // multiple), (summed + q) // multiple
     none = low > high
     low[none], high[none] = summed[none] // multiple, -(-summed[none] // multiple)
-    how = f"{NOISE_LAW} of the weighted mean of {len(channel.channels)} releases"
+    how = f"{interval.NOISE_LAW} of the weighted mean of {len(channel.channels)} releases"
     return np.maximum(low, 0).astype(float), np.maximum(high, 0).astype(float), how
 
 
@@ -276,7 +268,7 @@ def _parameter(observation: Observed, level: float, method: str) -> tuple[FloatA
     low, high = np.zeros(len(x)), np.zeros(len(x))
     for noise, here in parts:
         distinct, which = np.unique(x[here], return_inverse=True)
-        ends = poisson_limits(distinct, noise, confidence=level, method=method, multiple=multiple)
+        ends = interval.poisson_limits(distinct, noise, confidence=level, method=method, multiple=multiple)
         low[here], high[here] = (observation.rows * end[which] for end in ends)
     return low, high, how
 
@@ -316,7 +308,7 @@ def sample_intervals(
             "table."
         )
     cells = table.space.size - len(table.space.structural_indices)
-    level = simultaneous_confidence(confidence, cells) if together else confidence
+    level = interval.simultaneous_confidence(confidence, cells) if together else confidence
     stated = {"kind": kind, "method": SAMPLE, "is_simultaneous": together, "notes": adjusted_note(release)}
     return IntervalTable.of(table, bounds(release, table, level), confidence=confidence, **stated)
 
@@ -341,7 +333,9 @@ def estimate_intervals(
             raise _not_measured(table)
     cells = table.space.size - len(table.space.structural_indices)
     curves = curves_of(release.law, cells)
-    level = simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence
+    level = (
+        interval.simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence
+    )
     if together and is_certified(release.law):
         # Quantiles of one cell share their counts: errors are added, as nothing is known of their dependence.
         level = 1 - (1 - confidence) / max(cells, 1)

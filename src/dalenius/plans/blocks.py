@@ -26,15 +26,7 @@ from dalenius.exact.quantile_selection import Score
 from dalenius.measurements.block_totals import SQUARES, SUM, BlockTotals, free_weights
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.grid_selection import GridSelection
-from dalenius.plans.block_design import (
-    FUNCTION,
-    Prediction,
-    blocks_of,
-    estimate_name,
-    prediction_of,
-    query_of,
-    with_count,
-)
+from dalenius.plans import block_design
 from dalenius.plans.design import design_law, no_sampling, sampling_notes, wants_sampling
 from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.plans.sum_plan import Held, MeasuredPart, estimate_tables, forms_of, preview_of, typical_blocks
@@ -55,7 +47,7 @@ def plan_blocks(question: Question) -> TablePlan:
     """By the mean, the median or the winsorised mean of what the blocks say."""
     aggregate = str(question.parameter("aggregate", "mean"))
     plan = {"mean": _mean, "median": _median, "winsorised": _winsorised}[aggregate]
-    return plan(question, blocks_of(question, aggregate))
+    return plan(question, block_design.blocks_of(question, aggregate))
 
 
 def _mechanism(
@@ -85,7 +77,7 @@ def _totals(question: Question, blocks: Blocks, part: Fraction, multiples: tuple
     told = " and ".join(name for name, multiple in zip(("sum", "squares"), multiples, strict=True) if multiple)
     return BlockTotals(
         name=f"{told} of block estimates of {question.of}",
-        query=query_of(question),
+        query=block_design.query_of(question),
         blocks=blocks,
         mechanism=mechanism,
         multiples=multiples,
@@ -153,7 +145,7 @@ def _narrowest(question: Question, blocks: Blocks, spent: Fraction, block_varian
 
 
 def _remarks(question: Question) -> tuple[str, ...]:
-    own = [note("function")] if str(question.parameter("model")) == FUNCTION else []
+    own = [note("function")] if str(question.parameter("model")) == block_design.FUNCTION else []
     return (note("blocks"), *own, *sampling_notes(question))
 
 
@@ -190,8 +182,8 @@ def _notes(
 def _mean(question: Question, blocks: Blocks) -> TablePlan:
     scale, totals = float(blocks.scale), _totals(question, blocks, 1 - _first_share(question, blocks))
     variance = float(totals.mechanism.variance)
-    blocks = with_count(question, blocks, lambda _, count: variance * (scale / count) ** 2)
-    prediction = prediction_of(question, blocks, blocks.count)
+    blocks = block_design.with_count(question, blocks, lambda _, count: variance * (scale / count) ** 2)
+    prediction = block_design.prediction_of(question, blocks, blocks.count)
     parts = _narrowest(question, blocks, Fraction(0), prediction.of_block(blocks.count) / scale**2)
     law = EstimateLaw(
         **_measured(blocks, parts),
@@ -225,7 +217,7 @@ def _selection(question: Question, blocks: Blocks, part: Fraction, targets: Bloc
     return GridSelection(
         name=f"quantiles of block estimates of {question.of}",
         space=CellSpace(()),
-        queries=(query_of(question),),
+        queries=(block_design.query_of(question),),
         low=0,
         high=blocks.width,
         epsilons=(selection_epsilon(share(question.budget, part), *targets.levels),),
@@ -269,15 +261,15 @@ def _median(question: Question, blocks: Blocks) -> TablePlan:
     selection = _selection(question, blocks, Fraction(1), targets)
     rows, (level,) = question.neighbours.max_rows, selection.level_epsilons
 
-    def noise(prediction: Prediction, count: int) -> float:
+    def noise(prediction: block_design.Prediction, count: int) -> float:
         ranks = _ranks(selection, targets, count).noise[0]
         # The density of normal estimates at their median turns ranks into values; their median is less efficient than
         # their mean.
         variance = prediction.of_block(count)
         return 6.28 * variance * ranks / count**2 + 0.57 * variance / count
 
-    blocks = with_count(question, blocks, noise)
-    prediction = prediction_of(question, blocks, blocks.count)
+    blocks = block_design.with_count(question, blocks, noise)
+    prediction = block_design.prediction_of(question, blocks, blocks.count)
     selection = _selection(question, blocks, Fraction(1), targets)
     law = Joint(
         STRUCTURE,
@@ -310,7 +302,7 @@ def _median(question: Question, blocks: Blocks) -> TablePlan:
 
 
 def _shown(question: Question, blocks: Blocks, law: Joint) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
-    name, space = estimate_name(question, blocks), question.space
+    name, space = block_design.estimate_name(question, blocks), question.space
     return lambda measured: estimate_tables(law, measured, space, name, "sample_and_aggregate")
 
 
@@ -325,12 +317,12 @@ def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
     kept = 1 - QUARTILES - _first_share(question, blocks)
     variance = float(_totals(question, blocks, kept).mechanism.variance) / blocks.width**2
 
-    def noise(prediction: Prediction, count: int) -> float:
+    def noise(prediction: block_design.Prediction, count: int) -> float:
         reach = 2 * WIDENING * _NORMAL_QUARTILES * sqrt(prediction.of_block(count))
         return variance * (min(reach, prediction.upper - prediction.lower) / count) ** 2
 
-    blocks = with_count(question, blocks, noise)
-    prediction = prediction_of(question, blocks, blocks.count)
+    blocks = block_design.with_count(question, blocks, noise)
+    prediction = block_design.prediction_of(question, blocks, blocks.count)
     # In a window of so many standard deviations, on the grid of the second step.
     steps = blocks.width / (2 * WIDENING * _NORMAL_QUARTILES)
     parts = _narrowest(question, blocks, QUARTILES, steps**2)

@@ -3,21 +3,10 @@
 from typing import Any
 
 from dalenius.core.estimate import Estimate
+from dalenius.inference import parameters
 from dalenius.inference.compared import Comparison
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observe import Source
-from dalenius.inference.parameters import (
-    ALL,
-    COMPARED,
-    POPULATION,
-    Against,
-    By,
-    Confidence,
-    First,
-    KindName,
-    Other,
-    Samples,
-)
 from dalenius.inference.question import InferenceQuestion
 
 
@@ -26,13 +15,13 @@ def comparison(name: str, compare: Comparison, words: str) -> InferenceQuestion:
 
     def ask(
         release: Source,
-        first: First = ALL,
-        second: Other = ALL,
-        against: Against = None,
-        by: By = "",
-        kind: KindName = "population",
-        confidence: Confidence = 0.95,
-        samples: Samples = "overlapping",
+        first: parameters.First = parameters.ALL,
+        second: parameters.Other = parameters.ALL,
+        against: parameters.Against = None,
+        by: parameters.By = "",
+        kind: parameters.KindName = "population",
+        confidence: parameters.Confidence = 0.95,
+        samples: parameters.Samples = "overlapping",
     ) -> Estimate | IntervalTable:
         keywords: dict[str, Any] = {"against": against, "kind": kind, "confidence": confidence, "samples": samples}
         answer: Estimate | IntervalTable = compare(release, first, second, by=by or None, **keywords)
@@ -42,6 +31,6 @@ def comparison(name: str, compare: Comparison, words: str) -> InferenceQuestion:
     return InferenceQuestion(
         name=name,
         ask=ask,
-        assumes=(POPULATION, COMPARED),
+        assumes=(parameters.POPULATION, parameters.COMPARED),
         examples=({"first": {"A": ("a0",)}, "second": {"A": ("a1",)}},),
     )
