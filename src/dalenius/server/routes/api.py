@@ -19,17 +19,10 @@ from dalenius.server import auth
 from dalenius.server.downloads import negotiate, render
 from dalenius.server.errors import NotFound
 from dalenius.server.inference import described, find, infer, questions
-from dalenius.server.routes.bodies import (
-    BoundedRoute,
-    InferenceBody,
-    SavedBody,
-    document_body,
-    document_responses,
-    read_document,
-)
+from dalenius.server.routes import bodies
 from dalenius.server.views import Download, JobView, plain
 
-router = APIRouter(prefix="/api/v1", tags=["tables"], route_class=BoundedRoute)
+router = APIRouter(prefix="/api/v1", tags=["tables"], route_class=bodies.BoundedRoute)
 
 Name = Annotated[str, Path(max_length=200)]
 EntryName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
@@ -50,22 +43,25 @@ def dataset(request: Request, name: Name, user: auth.CurrentUser) -> dict[str, A
     return plain(auth.services_of(request).reading.dataset(name))  # type: ignore[no-any-return]
 
 
-@router.post("/datasets/{name}/plan", openapi_extra=document_body(with_batch=True))
+@router.post("/datasets/{name}/plan", openapi_extra=bodies.document_body(with_batch=True))
 async def plan(request: Request, name: Name, user: auth.CurrentUser) -> JSONResponse:
     """Cells, cost, expected error, and the quota of who has one: free, no data are read."""
     auth.limit_previews(request, user)
-    document = await read_document(request)
+    document = await bodies.read_document(request)
     view = await run_in_threadpool(auth.services_of(request).releasing.preview, user, name, document)
     return JSONResponse(plain(view))
 
 
 @router.post(
-    "/datasets/{name}/tables", openapi_extra=document_body(), response_class=Response, responses=document_responses()
+    "/datasets/{name}/tables",
+    openapi_extra=bodies.document_body(),
+    response_class=Response,
+    responses=bodies.document_responses(),
 )
 async def table(request: Request, name: Name, user: auth.CurrentUser, format: Format = None) -> Response:
     """A table from the stored list: free, open to everybody, never computed from data."""
     services = auth.services_of(request)
-    document = await read_document(request)
+    document = await bodies.read_document(request)
     answer = await run_in_threadpool(partial(services.reading.list_answer, name, document, explains=True))
     if answer is None:
         raise NotFound("The stored list of this data set does not hold this table; ask for a release instead.")
@@ -83,9 +79,9 @@ def stored_list(request: Request, name: Name, user: auth.CurrentUser) -> dict[st
 
 @router.post(
     "/datasets/{name}/releases",
-    openapi_extra=document_body(with_batch=True),
+    openapi_extra=bodies.document_body(with_batch=True),
     response_class=Response,
-    responses=document_responses()
+    responses=bodies.document_responses()
     | {202: {"description": "Queued, or awaiting approval.", "content": {"application/json": {"schema": {}}}}},
 )
 async def release(
@@ -107,7 +103,7 @@ async def release(
     """
     services = auth.services_of(request)
     chosen = choose(request, format)
-    document = await read_document(request)
+    document = await bodies.read_document(request)
     steps = await run_in_threadpool(services.reading.adjustments, name, document)
     answer = await run_in_threadpool(services.reading.list_answer, name, document)
     if answer is not None:
@@ -167,7 +163,7 @@ def releases(
     return {"total": total, "offset": offset, "releases": plain(page)}
 
 
-@router.get("/releases/{entry}", response_class=Response, responses=document_responses())
+@router.get("/releases/{entry}", response_class=Response, responses=bodies.document_responses())
 async def read(request: Request, entry: EntryName, format: Format = None, view: View = "measured") -> Response:
     """A released table by its permanent address, in the format that you accept.
 
@@ -208,7 +204,7 @@ def method(name: Name) -> dict[str, Any]:
 def inference(
     request: Request,
     entry: EntryName,
-    body: InferenceBody,
+    body: bodies.InferenceBody,
     user: auth.CurrentUser,
     member: Annotated[int, Query(ge=1, le=50, description="Which table of a batch.")] = 1,
 ) -> JSONResponse:
@@ -233,7 +229,7 @@ def saved(request: Request, user: auth.SignedIn) -> list[dict[str, Any]]:
 
 
 @router.put("/saved/{title}", status_code=204)
-def save(request: Request, title: Name, body: SavedBody, user: auth.SignedIn) -> None:
+def save(request: Request, title: Name, body: bodies.SavedBody, user: auth.SignedIn) -> None:
     """Keep a request under a title."""
     auth.services_of(request).releasing.save(user, title, body.dataset, body.request)
 
