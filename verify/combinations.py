@@ -5,41 +5,28 @@ that is not refused: 300 replicates in each of three worlds, 150 where numbers a
 of a public number of rows. What a shape does not keep is listed in `verify/_combined_errors.py`. A variance that is stated too large at
 a budget at which noise hides that of sampling is judged at a larger one, too.
 
-Each judged cell is kept in `verify/results/combinations.partial` until all are done: a run that was ended goes on where it was, unless the
-source is another; its seconds are then those of the last part. Lists come last; they take longest, all cells some 1,000 s of processor time. `python -m verify combinations --quick` judges fewer replicates in one world.
+Each judged cell is kept until all are (`verify/_resumed.py`). Lists come last; they take longest, all cells some 1,000 s of processor time. `python -m verify combinations --quick` judges fewer replicates in one world.
 """
 
-import json
-import sys
-import time
+from functools import cache, partial
 from typing import Any
 
-from dalenius.testing.simulated import LONG
-from verify import _evidence as evidence
+from dalenius.testing.simulated import LONG, SimulationEffort
 from verify._combined_errors import THIN, cells, findings, name_of
+from verify._resumed import judged
 
-PARTIAL = evidence.RESULTS / "combinations.partial"
+
+@cache
+def _planned() -> dict[str, Any]:
+    return {name_of(cell): cell for cell in cells()}
 
 
-def _done(source: str) -> dict[str, list[str]]:
-    """What an earlier run of the same source judged."""
-    lines = [json.loads(line) for line in PARTIAL.read_text().splitlines()] if PARTIAL.exists() else []
-    return {line["cell"]: line["findings"] for line in lines if line["source"] == source}
+def _judge(name: str, *, effort: SimulationEffort) -> list[str]:
+    return [str(finding) for finding in findings(_planned()[name], effort)]
 
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Every cell that plans."""
-    source = str(evidence.origin()["source"])
-    judged = {} if quick else _done(source)
-    for cell in cells():
-        name = name_of(cell)
-        if name in judged:
-            continue
-        judged[name] = [str(finding) for finding in findings(cell, THIN if quick else LONG)]
-        print(f"combinations, {time.process_time():,.0f} s: {name}: {judged[name] or 'kept'}", file=sys.stderr, flush=True)  # fmt: skip
-        if not quick:
-            with PARTIAL.open("a") as partial:
-                partial.write(json.dumps({"source": source, "cell": name, "findings": judged[name]}) + "\n")
-    unkept = {name: found for name, found in judged.items() if found}
-    PARTIAL.unlink(missing_ok=True)
-    return {"cells": len(judged), "not kept": unkept, "ok": not unkept}
+    found = judged("combinations", _planned(), partial(_judge, effort=THIN if quick else LONG), is_kept=not quick)
+    unkept = {name: judgements for name, judgements in found.items() if judgements}
+    return {"cells": len(found), "not kept": unkept, "ok": not unkept}

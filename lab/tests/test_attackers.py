@@ -173,7 +173,7 @@ def test_a_reader_that_lets_one_line_hide_others_is_found(tmp_path: Path) -> Non
 
 
 def test_plans_look_at_documents_alone(tmp_path: Path) -> None:
-    """Of requests of the whole grammar; `verify/attackers.py` asks for twenty times as many."""
+    """Of requests of the whole grammar; `verify/blind_plans.py` asks for three hundred times as many."""
     found = blind_plans.fuzz(12, 2, 10, tmp_path)
     assert not found.broken, found.broken[0]
     assert found.planned >= 8 and found.released > 10 and {kind for _, kind in found.kinds} == {"amount", "accuracy"}

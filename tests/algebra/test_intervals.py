@@ -17,13 +17,14 @@ LAPLACE = -np.sign(POINTS - 0.5) * np.log1p(-2 * np.abs(POINTS - 0.5)) / 2**0.5
 TRUE = np.concatenate([[0.0], np.geomspace(0.05, 5000, 40)])
 
 
-def coverage(confidence: float, uncertain: float, errors: np.ndarray) -> float:
+def coverage(confidence: float, uncertain: float, errors: np.ndarray, true: np.ndarray = TRUE) -> float:
     """The least over all variances of sampling, in units of that of the noise; both errors are normal."""
     from scipy.special import ndtr
 
-    estimates = 1 + np.maximum(TRUE[:, None] + uncertain * errors, 0.0)
-    half = reach(confidence, estimates, fourth=np.zeros(1), uncertainty=uncertain**2) * np.sqrt(estimates)
-    held = 2 * ndtr(half / np.sqrt(1 + TRUE[:, None])) - 1
+    found = true[:, None] + uncertain * errors
+    known = {"sampling": found, "uncertainty": uncertain**2}
+    half = reach(confidence, np.ones(1), fourth=np.zeros(1), **known) * np.sqrt(1 + np.maximum(found, 0.0))
+    held = 2 * ndtr(half / np.sqrt(1 + true[:, None])) - 1
     return float(held.mean(axis=1).min())
 
 
@@ -50,8 +51,16 @@ def test_a_variance_that_is_known_has_normal_quantiles_and_little_noise_students
     assert reach(0.95, one, fourth=np.zeros(1)) == pytest.approx(z)
     assert reach(0.95, one, fourth=np.zeros(1), uncertainty=0.25) == pytest.approx(2.306, abs=1e-3)
     wide = reach(0.95, one, fourth=np.zeros(1), uncertainty=1.0)
-    assert wide == pytest.approx(z * (1 + 0.4 * z) ** 0.5)
-    assert reach(0.95, one, fourth=np.zeros(1), uncertainty=1.0, sampling=1.0, records=9) > wide
+    assert wide == pytest.approx(z * (1 + z**2 / 4) ** 0.5)
+    assert reach(0.95, one, fourth=np.zeros(1), uncertainty=1.0, sampling=-2.0) == pytest.approx(z * 1.2**0.5)
+    few = reach(0.95, 0 * one, fourth=np.zeros(1), uncertainty=1.0, sampling=1.0, records=9)
+    assert few > reach(0.95, 0 * one, fourth=np.zeros(1), uncertainty=1.0, sampling=1.0)
+
+
+def test_a_variance_below_zero_was_measured_and_is_used() -> None:
+    """Where noise hides the variance of sampling intervals hold at most 98.5 %, and held 99 % where it was cut at 0."""
+    assert coverage(0.95, 4.0, NORMAL, np.array([2.0])) < 0.98
+    assert coverage(0.95, 1.0, NORMAL, np.array([0.2])) < 0.985
 
 
 @pytest.mark.parametrize("squared", ["1/4", "1/2", "1", "4", "8"])

@@ -21,8 +21,9 @@ from dalenius.algebra.sums import EXCESS, Form, ResampledInfluences, Sums
 from dalenius.core.law import FloatArray
 
 _LEAST_DEGREES = 2.0
-# A variance whose standard error is a larger share of it is hardly known: this times z standard errors is added to it.
-_HARDLY_KNOWN, _ADDED = 0.6, 0.4
+# A variance whose standard error is a larger share of it is hardly known: this times z^2 standard errors is added to
+# what was measured of it, and it is taken as no smaller than a fifth of one.
+_HARDLY_KNOWN, _ADDED, _LEAST_PART = 0.6, 0.25, 0.2
 # What is divided by must exceed so many standard errors of its noise, or nothing is said.
 _SURE = 3
 _TINY = 1e-300
@@ -117,9 +118,10 @@ class _Spread:
 
     def reach(self, confidence: float, noise: FloatArray, *, fourth: FloatArray, **keywords: Any) -> FloatArray:
         """Half-widths of noise and sampling, in standard errors."""
-        total = np.maximum(noise + self.variance, _TINY)
         if self.replicates is None:
-            return reach(confidence, total, fourth=fourth, uncertainty=self.uncertainty, **keywords)
+            known = {"sampling": self.measured, "uncertainty": self.uncertainty}
+            return reach(confidence, noise, fourth=fourth, **known, **keywords)
+        total = np.maximum(noise + self.variance, _TINY)
         half = np.sqrt(self.unit) * self.replicates.beside(confidence, noise / np.maximum(self.unit, _TINY))
         tails = reach(confidence, total, fourth=fourth) / reach(confidence, total, fourth=0 * fourth)
         return np.asarray(np.nan_to_num(half, nan=np.inf) / np.sqrt(total) * tails)
@@ -212,7 +214,7 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         more = sampling if is_sampling else np.zeros(1)
         q = (spread if is_sampling else alone).reach(
-            confidence, noise, fourth=residual.fourth, sampling=more, records=records / sums.rows, is_student=is_student
+            confidence, noise, fourth=residual.fourth, records=records / sums.rows, is_student=is_student
         )
         exact = None if is_sampling else residual.exact_half(confidence)
         if exact is not None:
@@ -264,7 +266,7 @@ def _correlated(estimator: Estimator, sums: Sums, value: Quotient) -> Estimated:
     spread = _sampling(estimator, sums, _moved(estimator, value))
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        q = reach(confidence, np.maximum(residual.variance, _TINY), fourth=residual.fourth)
+        q = reach(confidence, residual.variance, fourth=residual.fourth)
         square = root**2 - q**2 * size.variance
         lower, upper = _roots(
             square, shown * root**2 - q**2 * product.covariance(size), (shown * root) ** 2 - q**2 * product.variance
@@ -367,27 +369,30 @@ _SHAPES = {Scale.PLAIN: lambda value, half: (half, half), Scale.LOG: _logarithmi
 
 def reach(
     confidence: float,
-    total: FloatArray,
+    noise: FloatArray,
     *,
     fourth: FloatArray,
-    uncertainty: FloatArray | float = 0.0,
     sampling: FloatArray | float = 0.0,
+    uncertainty: FloatArray | float = 0.0,
     records: FloatArray | float = np.inf,
     is_student: bool = False,
 ) -> FloatArray:
-    """Half-widths, in standard errors, for a sum of noise and sampling error of a variance that is itself estimated.
+    """Half-widths of two errors, in standard errors of both as measured: variances of `noise` and of `sampling`.
 
-    Student's quantile at Satterthwaite's degrees of freedom (`uncertainty` is the variance of the estimated `total`
-    variance, `sampling` the part of it that comes from that many `records`), widened by the first Cornish-Fisher term
-    for the fourth cumulant of the noise. Where the estimated variance is hardly known (its standard error is more than
-    three fifths of it), a multiple of that standard error is added to it instead: over every true variance and every
-    uncertainty, of normal or Laplace noise, such intervals hold at least their level (tests/algebra/test_intervals.py),
-    and they are shorter than Student's. `is_student` leaves that out, where only the order of predicted widths matters
-    and plans that were recorded must stay.
+    The second was measured itself: `uncertainty` is the variance of the noise in it, which may make it negative, and it
+    comes from that many `records`. This is the one rule for how far a noisy variance is widened. Where it is known
+    well, by Student's quantile at Satterthwaite's degrees of freedom. Where it is hardly known (its standard error is
+    more than three fifths of both variances together) a multiple of that standard error is added to it: over every true
+    variance and every uncertainty, of normal or Laplace noise, such intervals hold at least their level
+    (tests/algebra/test_intervals.py), and they are shorter than Student's. The first Cornish-Fisher term widens for the
+    fourth cumulant of the noise. `is_student` leaves the second rule out, where only the order of predicted widths
+    matters and plans that were recorded must stay.
     """
     from scipy.special import stdtrit
 
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    known = np.maximum(sampling, 0.0)
+    total = np.maximum(noise + known, _TINY)
 
     def student(inverse: FloatArray) -> FloatArray:
         """The quantile at so many degrees of freedom, given by their inverse."""
@@ -395,10 +400,11 @@ def reach(
         return np.where(inverse < 1e-9, z, stdtrit(degrees, 0.5 + confidence / 2))
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        few = (sampling / total) ** 2 / np.maximum(records - 1, 1)
+        few = (known / total) ** 2 / np.maximum(records - 1, 1)
         quantile = student(uncertainty / (2 * total**2) + few)
         excess = np.minimum(fourth / total**2, EXCESS)
-        share = np.sqrt(uncertainty) / total
+        error = np.sqrt(uncertainty)
+        hardly = noise + np.maximum(sampling + _ADDED * z**2 * error, _LEAST_PART * error)
     if not is_student:
-        quantile = np.where(share > _HARDLY_KNOWN, student(few) * np.sqrt(1 + _ADDED * z * share), quantile)
+        quantile = np.where(error > _HARDLY_KNOWN * total, student(few) * np.sqrt(hardly / total), quantile)
     return np.asarray(quantile * (1 + np.maximum(np.nan_to_num(excess), 0.0) * (z**2 - 3) / 24))

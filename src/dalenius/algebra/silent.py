@@ -33,10 +33,10 @@ def beside_silent(sums: Sums, made: Estimated) -> Estimated:
         both = np.maximum(far.variance + more, 1e-300)
         q = reach(
             confidence,
-            both,
+            far.variance,
             fourth=far.fourth,
-            uncertainty=uncertainty if is_sampling else 0.0,
             sampling=more,
+            uncertainty=uncertainty if is_sampling else 0.0,
             records=size / sums.rows,
             is_student=bool(law.more.get("student")),
         )
