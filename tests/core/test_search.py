@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius.core.search import halfway, largest, narrow, narrow_each, smallest
+from dalenius.core.search import largest, narrow, narrow_each, smallest
 
 ends = st.tuples(st.integers(-60, 60), st.integers(1, 80)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 unit = st.floats(0, 1, exclude_min=True, exclude_max=True)
@@ -95,7 +95,7 @@ def test_the_answer_of_the_last_number_that_fits_is_the_last_that_was_given() ->
 
 
 def test_halfway_is_on_the_geometric_scale_where_asked() -> None:
-    assert halfway(Fraction(1), Fraction(2)) == Fraction(3, 2)
+    assert narrow(lambda x: x <= 1, Fraction(1), Fraction(2), halvings=1).outside == Fraction(3, 2)
     inside, outside = narrow(lambda x: x <= 1e-7, 1e-12, 1.0, halvings=30, between=lambda a, b: (a * b) ** 0.5)
     assert inside <= 1e-7 < outside
     assert outside / inside < 1 + 1e-7

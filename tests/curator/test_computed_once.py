@@ -78,9 +78,10 @@ def test_a_distribution_is_calibrated_once(curator: Curator) -> None:
 @pytest.mark.parametrize("amount", ["epsilon", "rho"])
 @pytest.mark.parametrize(
     ("asked", "most"),
-    [({"rows": "sex"}, 600), ({"rows": "sex", "measure": "mean", "of": "age"}, 660)],
+    [({"rows": "sex"}, 600), ({"rows": "sex", "measure": "mean", "of": "age"}, 650)],
     ids=["count", "mean with sampling"],
 )
 def test_a_release_calls_few_functions(curator: Curator, asked: dict[str, Any], most: int, amount: str) -> None:
+    """Its calibrations included: nothing else asks for the second amount."""
     called(curator, table(**asked, **{amount: 1}))
-    assert len(called(curator, table(**asked, **{amount: 2}))) <= most
+    assert len(called(curator, table(**asked, **{amount: f"{most}/321"}))) <= most

@@ -91,18 +91,22 @@ def test_failures_above_delta_have_no_epsilon():
     assert epsilon_at(optimum([]), MILLIONTH) == 0
 
 
+def is_met(rho: Fraction, delta: Fraction, epsilon: Fraction) -> bool:
+    return conversions.rho_to_delta(rho, epsilon) <= delta
+
+
 @pytest.mark.parametrize("rho", [Fraction(1, 10**4), Fraction(1, 37), Fraction(3)])
 @pytest.mark.parametrize("delta", [Fraction(1, 10**12), MILLIONTH, Fraction(1, 100)])
 def test_floats_that_lead_the_search_change_nothing(rho: Fraction, delta: Fraction) -> None:
     """The epsilon is the one that enclosures find alone, and delta is met there."""
     epsilon = rho_to_epsilon(rho, delta)
-    assert epsilon == conversions._smallest_epsilon(rho, delta, conversions._fits)
+    assert epsilon == conversions._smallest_epsilon(rho, delta, is_met)
     assert rho_to_delta(rho, epsilon) <= delta
 
 
 def test_an_enclosure_that_does_not_confirm_the_floats_decides_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     rho = Fraction(7, 19)
-    wanted = conversions._smallest_epsilon(rho, MILLIONTH, conversions._fits)
+    wanted = conversions._smallest_epsilon(rho, MILLIONTH, is_met)
     monkeypatch.setattr(conversions, "_fits_or_clearly", lambda rho, delta, epsilon: epsilon > 1)
     assert rho_to_epsilon.__wrapped__(rho, MILLIONTH) == wanted
 

@@ -119,8 +119,8 @@ class _Spread:
     def reach(self, confidence: float, noise: FloatArray, *, fourth: FloatArray, **keywords: Any) -> FloatArray:
         """Half-widths of noise and sampling, in standard errors."""
         if self.replicates is None:
-            known = {"sampling": self.measured, "uncertainty": self.uncertainty}
-            return reach(confidence, noise, fourth=fourth, **known, **keywords)
+            keywords |= {"sampling": self.measured, "uncertainty": self.uncertainty}
+            return reach(confidence, noise, fourth=fourth, **keywords)
         total = np.maximum(noise + self.variance, _TINY)
         half = np.sqrt(self.unit) * self.replicates.beside(confidence, noise / np.maximum(self.unit, _TINY))
         tails = reach(confidence, total, fourth=fourth) / reach(confidence, total, fourth=0 * fourth)
@@ -175,14 +175,6 @@ def _moved(estimator: Estimator, value: Quotient) -> Dual:
     return (top - theta * bottom) / bottom.values
 
 
-def _counts(sums: Sums) -> Form | None:
-    """Numbers of rows, or sums of weights in their unit."""
-    if ROWS not in sums.places:
-        return None
-    form = sums.forms[ROWS]
-    return form if sums.law.weight is None else form.times(float(sums.law.weight))
-
-
 def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: bool) -> Estimated:
     """Fieller's interval, or Wilson's for a share of rows."""
     top, bottom = value.top, value.bottom
@@ -201,9 +193,13 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
     else:
         stated = _sampling(estimator, sums, deviation)
     spread = stated or _Spread(np.zeros(1), np.zeros(1))
-    is_counted = sums.law.weight is None and ROWS in sums.places
-    is_binomial = estimator.scale is Scale.SCORE and sums.law.weight is None
-    records: FloatArray = sums.records if ROWS in sums.places else np.full(1, np.inf)
+    has_rows, is_plain = ROWS in sums.places, sums.law.weight is None
+    is_counted, is_binomial = is_plain and has_rows, is_plain and estimator.scale is Scale.SCORE
+    records: FloatArray = sums.records if has_rows else np.full(1, np.inf)
+    # Numbers of rows, or sums of weights in their unit.
+    counts = sums.forms[ROWS] if has_rows else None
+    if counts is not None and sums.law.weight is not None:
+        counts = counts.times(float(sums.law.weight))
     if is_counted:
         spread = replace(spread, measured=spread.measured * b / np.maximum(b - 1, 1))
     sampling, alone = spread.variance, _Spread(np.zeros(1), np.zeros(1))
@@ -238,7 +234,7 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
         sampled=None if stated is None else sampled,
         ends=ends,
         spread=None if stated is None else spread.times(1 / b**2).known,
-        counts=_counts(sums),
+        counts=counts,
     )
 
 

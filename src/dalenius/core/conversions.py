@@ -101,7 +101,9 @@ def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Smallest epsilon (rounded up) at which a rho-zCDP step is (epsilon, delta)-DP by `rho_to_delta`."""
     epsilon = _smallest_epsilon(rho, delta, _fits_or_clearly)
     # Floats led the way; where the enclosure does not confirm the end, it decides every step.
-    return epsilon if _fits(rho, delta, epsilon) else _smallest_epsilon(rho, delta, _fits)
+    if rho_to_delta(rho, epsilon) <= delta:
+        return epsilon
+    return _smallest_epsilon(rho, delta, lambda rho, delta, epsilon: rho_to_delta(rho, epsilon) <= delta)
 
 
 def _smallest_epsilon(rho: Fraction, delta: Fraction, fits: Callable[[Fraction, Fraction, Fraction], bool]) -> Fraction:
@@ -117,19 +119,15 @@ def _smallest_epsilon(rho: Fraction, delta: Fraction, fits: Callable[[Fraction, 
     ).inside
 
 
-def _fits(rho: Fraction, delta: Fraction, epsilon: Fraction) -> bool:
-    return rho_to_delta(rho, epsilon) <= delta
-
-
 def _fits_or_clearly(rho: Fraction, delta: Fraction, epsilon: Fraction) -> bool:
-    """The same, by floats where delta is missed or met by far more than their error."""
+    """Whether delta is met, by floats where it is missed or met by far more than their error."""
     if rho == 0:
         return True
     order = _order_float(float(rho), float(epsilon))
     exponent = (order - 1) * (order * float(rho) - float(epsilon)) + order * log1p(-1 / order)
     gap = exponent - log(order - 1) - log(delta)
     is_clear = abs(gap) > _FLOAT_SLACK * 1e2 * (1 + float(rho))
-    return gap < 0 if is_clear else _fits(rho, delta, epsilon)
+    return gap < 0 if is_clear else rho_to_delta(rho, epsilon) <= delta
 
 
 def gaussian_to_delta(mu: float, epsilon: float) -> float:

@@ -45,10 +45,6 @@ def smallest(
     return high
 
 
-def halfway(inside: Number, outside: Number) -> Number:
-    return (inside + outside) / 2  # type: ignore[return-value]  # nobody halves integers here
-
-
 def narrow(
     fits: Callable[[Number], bool | None],
     inside: Number,
@@ -56,16 +52,17 @@ def narrow(
     *,
     halvings: int | None = None,
     until: Callable[[Number, Number], bool] | None = None,
-    between: Callable[[Number, Number], Number] = halfway,
+    between: Callable[[Number, Number], Number] | None = None,
 ) -> Ends[Number]:
     """Narrow the bracket so many times, or until its ends are close; `inside` may lie above or below `outside`.
 
-    `between` names the next number and so its grid. The search ends where that is one of the ends, and where `fits`
-    answers None: it cannot tell. Fractions can be halved for ever, so that they need `halvings` or `until`.
+    `between` names the next number and so its grid, the middle if left out. The search ends where that is one of the
+    ends, and where `fits` answers None: it cannot tell. Fractions can be halved for ever, so that they need
+    `halvings` or `until`.
     """
     left = halvings
     while left != 0 and not (until is not None and until(inside, outside)):
-        middle = between(inside, outside)
+        middle: Any = (inside + outside) / 2 if between is None else between(inside, outside)
         if middle in (inside, outside) or (verdict := fits(middle)) is None:
             break
         inside, outside = (middle, outside) if verdict else (inside, middle)

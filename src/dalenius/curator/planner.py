@@ -362,7 +362,14 @@ class Planner:
                     return _stated(named, noise, sensitivity, budget, definition, relation)
                 return calibrated(registry.get("mechanisms", named), sensitivity, relation, definition, budget)
             best: tuple[float, int, Mechanism] | None = None
-            for bound, number, name in self._weighed(sensitivity, budget, definition):
+            # Those of the policy, or those that offer themselves; the one that may be narrowest first.
+            offered = (name for name, family in registry.own("mechanisms").items() if family.is_default)
+            names = [name for name in offered if name not in definition.by_name_only]
+            if self.policy.allow.mechanisms is not None:
+                names = [name for name in self.policy.allow.mechanisms if name in registry.names("mechanisms")]
+            bounds = (getattr(registry.get("mechanisms", name), "least_variance", lambda *_: 0.0) for name in names)
+            weighed = zip((bound(sensitivity, budget) for bound in bounds), range(len(names)), names, strict=True)
+            for bound, number, name in sorted(weighed):
                 # Noise that is known to be wider than another is not calibrated: that takes the longest where it is
                 # widest.
                 if best is not None and bound > best[0]:
@@ -378,21 +385,6 @@ class Planner:
                 'budget, narrower bounds or fewer rows to a unit help, and for estimates error = "noise".'
             )
         return best[2]
-
-    def _weighed(
-        self, sensitivity: Sensitivity, budget: Budget, definition: Definition
-    ) -> list[tuple[float, int, str]]:
-        """Mechanisms for a request that names none, each with a variance that it needs at least and its place.
-
-        Those of the policy, or those that offer themselves; the one that may be narrowest first.
-        """
-        offered = (name for name, family in registry.own("mechanisms").items() if family.is_default)
-        names = [name for name in offered if name not in definition.by_name_only]
-        if self.policy.allow.mechanisms is not None:
-            names = [name for name in self.policy.allow.mechanisms if name in registry.names("mechanisms")]
-        bounds = (getattr(registry.get("mechanisms", name), "least_variance", lambda *_: 0.0) for name in names)
-        weighed = zip((bound(sensitivity, budget) for bound in bounds), range(len(names)), names, strict=True)
-        return sorted(weighed)
 
 
 def _stated(

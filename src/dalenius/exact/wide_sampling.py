@@ -55,15 +55,11 @@ class _Piece:
     name: ClassVar[str] = "piece"
 
 
-def _digit_weights(rate: Fraction, count: int, bits: int) -> WeightTable:
-    """P(x) proportional to exp(-rate x) on 0, …, count - 1."""
-    lower, upper, _ = falling(rate, count, bits)
-    return WeightTable(bits, 0, lower, upper)
-
-
-def _leading_weights(rate: Fraction, gap: Fraction, bits: int) -> WeightTable:
-    """exp(-rate j) for j >= 0, and exp(-gap - rate (-1 - j)) for j < 0."""
-    lower, upper, rest = falling(rate, None, bits)
+def _weights(rate: Fraction, count: int | None, gap: Fraction, bits: int) -> WeightTable:
+    """exp(-rate j) for 0 <= j < count; without a count for all j >= 0, and exp(-gap - rate (-1 - j)) for j < 0."""
+    lower, upper, rest = falling(rate, count, bits)
+    if count is not None:
+        return WeightTable(bits, 0, lower, upper)
     left_lower, left_upper, _ = falling(rate, None, bits, gap)
     return WeightTable(bits, -len(left_lower), left_lower[::-1] + lower, left_upper[::-1] + upper, rest, rest)
 
@@ -84,13 +80,13 @@ class TwoSidedGeometric:
         count = -(-low_bits // _DIGIT_BITS)
         sizes = [(low_bits + i) // count for i in range(count)] if count else []
         self.width = 1 << low_bits
-        leading = _Piece((None, None), partial(_leading_weights, rate * self.width, rate))
+        leading = _Piece((None, None), partial(_weights, rate * self.width, None, rate))
         # Leading parts j: the draw will lie in [j * width, (j + 1) * width).
         self.leading = TableSampler(leading, largest=LARGEST_VALUE // self.width - 1)
         self._digits: list[tuple[int, TableSampler]] = []
         weight = 1
         for bits in sizes:
-            digit = _Piece((0, (1 << bits) - 1), partial(_digit_weights, rate * weight, 1 << bits))
+            digit = _Piece((0, (1 << bits) - 1), partial(_weights, rate * weight, 1 << bits, rate))
             self._digits.insert(0, (bits, TableSampler(digit)))
             weight <<= bits
 

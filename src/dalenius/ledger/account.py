@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from dalenius.core.budget import MASTER, UNIT, Cost
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain
-from dalenius.ledger.charge import ACCOUNTS, DATA_DEPENDENT, PUBLIC_ATTRIBUTES, Charge, Units
+from dalenius.ledger.charge import ACCOUNTS, DATA_DEPENDENT, PUBLIC_ATTRIBUTES, Units
 
 TOTAL, UNRESERVED, QUOTA, CAP, WAVE = "total", "unreserved", "quota", "cap", "wave"
 OVERLAPS = "overlaps"
@@ -100,16 +100,13 @@ def exact_text(rho: int, delta: int) -> dict[str, str]:
     return {"rho": plain(rho * UNIT), "delta": plain(delta * UNIT)}
 
 
-def balances_of(charge: Charge) -> tuple[BalanceKey, ...]:
-    """Return every balance of its own population that a charge counts against; official tables use no quota."""
-    analyst = None if charge.is_official else charge.analyst
-    return _balances(charge.population, charge.account, charge.version, analyst, tuple(charge.variables))
-
-
 @lru_cache(maxsize=1 << 12)
-def _balances(
+def balances_of(
     population: str, account: str, version: str, analyst: str | None, variables: tuple[str, ...]
 ) -> tuple[BalanceKey, ...]:
+    """Return every balance of its own population that a charge counts against; official tables, of no analyst, use no
+    quota.
+    """
     names = [*_names(analyst, variables), (WAVE, version)]
     return tuple(BalanceKey(population, account, kind, name) for kind, name in names)
 

@@ -97,26 +97,23 @@ LISTED: dict[str, Callable[[Event], LossDistribution]] = {
 
 def events_in(profiles: Sequence[PrivacyProfile]) -> tuple[Event, ...]:
     """Return steps of symmetric named noise with one worst move each as events; none if any step is something else."""
-    moves = [_worst_move(profile.shifts) for profile in profiles]
-    shifts = [shift for move in moves if move is not None for shift in move]
-    if None in moves or not all(map(_is_named, shifts)):
-        return ()
-    return tuple(map(_event, shifts))
+    shifts: list[Shift] = []
+    for profile in profiles:
+        every = [shift for move in profile.shifts for shift in move]
+        # The move that contains all others cell by cell, and so loses most.
+        for move in profile.shifts:
+            if all(any(s.law == o.law and s.size == o.size and s.times >= o.times for s in move) for o in every):
+                shifts += move
+                break
+        else:
+            return ()
+    return tuple(map(_event, shifts)) if all(map(_is_named, shifts)) else ()
 
 
 def _event(shift: Shift) -> Event:
     parameters = {name: plain(Fraction(value)) for name, value in shift.law.parameters.items()}
     noise = {"kind": "noise", "mechanism": shift.law.name, "parameters": parameters}
     return noise | {"shift": abs(shift.size), "times": shift.times}
-
-
-def _worst_move(moves: tuple[tuple[Shift, ...], ...]) -> tuple[Shift, ...] | None:
-    """Return the move that contains all others cell by cell, and so loses most, or None."""
-    every = [shift for move in moves for shift in move]
-    for move in moves:
-        if all(any(s.law == o.law and s.size == o.size and s.times >= o.times for s in move) for o in every):
-            return move
-    return None
 
 
 def _is_named(shift: Shift) -> bool:

@@ -239,25 +239,20 @@ class Ledger:
         Called under the write lock, after the segment is durable and before the caller gets a reply.
         """
         self._store.check()
-        self._check_continued(draft)
+        last, self._last = self._last, draft.tip
+        if last is not None and last != draft.head:
+            rows = self.reader.retry(lambda: self._store.query(schema.DIGESTS, (last.seq, last.seq)))
+            if [tuple(row) for row in rows] != [(last.seq, last.digest)]:
+                self._last = last
+                raise LedgerCorrupt(
+                    "The last line that this process knew is no longer in the store: an older copy was put back while "
+                    f"the ledger was open. Nothing is released. {RESTORE_HINT}"
+                )
         if any(line.kind not in _BEFORE_RELEASE for line in draft.lines):
             self.reader.retry(lambda: read_back(self._store, draft.lines))
         name = draft.lines[0].digest if draft.lines[0].seq == 1 else self.reader.name
         is_release = any(line.kind == "release" for line in draft.lines)
         self.reader.anchor.append(name, draft.tip, draft.lines[-1].at, signature, is_release=is_release)
-
-    def _check_continued(self, draft: Draft) -> None:
-        """Raise `LedgerCorrupt` where the last line that this process knew is no longer in the store."""
-        last, self._last = self._last, draft.tip
-        if last is None or last == draft.head:
-            return
-        rows = self.reader.retry(lambda: self._store.query(schema.DIGESTS, (last.seq, last.seq)))
-        if [tuple(row) for row in rows] != [(last.seq, last.digest)]:
-            self._last = last
-            raise LedgerCorrupt(
-                "The last line that this process knew is no longer in the store: an older copy was put back while the "
-                f"ledger was open. Nothing is released. {RESTORE_HINT}"
-            )
 
     def submit(self, command: Command) -> Any:
         """Write what one command decides. After a lost connection it is not repeated, as a grant would count twice."""

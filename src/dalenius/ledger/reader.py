@@ -175,10 +175,10 @@ class LedgerReader:
     @staticmethod
     def checked(row: Any) -> StoredRelease:
         """Return a stored release; `LedgerCorrupt` if its document is not the one that was stored."""
-        entry, key, held, status, population, analyst = row[:6]
+        entry, key, content, status, population, analyst, digest = row[:7]
         # A document that was turned into text is recognised by its digest.
-        document = held.encode() if isinstance(held, str) else bytes(held)
-        if digest_of(document) != row[6]:
+        document = content.encode() if isinstance(content, str) else bytes(content)
+        if digest_of(document) != digest:
             raise LedgerCorrupt("A stored release is not the one that was stored.", entry=entry)
         return StoredRelease(
             entry=entry, key=key, document=document, status=status, population=population, analyst=analyst

@@ -60,7 +60,8 @@ class Reserve:
     @classmethod
     def of(cls, charge: Charge, lease: str = "", lease_seconds: float = 0.0) -> "Reserve":
         """Prepare all that needs no lock; refuses a request that JSON cannot hold."""
-        own = balances_of(charge)
+        analyst = None if charge.is_official else charge.analyst
+        own = balances_of(charge.population, charge.account, charge.version, analyst, tuple(charge.variables))
         body = charge.body() | {"balances": [[key.kind, key.name] for key in own]}
         others = balances_elsewhere(charge.overlaps, charge.account, analyst=charge.analyst, variables=charge.variables)
         return cls(charge, lease, lease_seconds, (*own, *others), body, canonical_body(body))
@@ -167,23 +168,18 @@ class Reserve:
         quotas = [key for key in self.balances if key.kind == QUOTA]
         for key in quotas:
             self._check_balance(draft, key)
-        self._check_approval(draft)
-        for key in self.balances:
-            if key not in quotas:
-                self._check_balance(draft, key)
-
-    def _check_approval(self, draft: Draft) -> None:
-        """Require a second person's approval where any charged account requires it at this cost."""
-        charge = self.charge
-        if charge.approved_by and charge.approved_by != charge.analyst:
-            return
-        for population in (charge.population, *charge.overlaps):
+        # A second person approves where any charged account requires it at this cost.
+        is_approved = charge.approved_by and charge.approved_by != charge.analyst
+        for population in () if is_approved else (charge.population, *charge.overlaps):
             above = draft.state.terms[population].approval_above
             if above is not None and charge.units.rho > above:
                 raise ApprovalRequired(
                     f"A cost of this size needs the approval of a second person{_in_account(population, charge)}.",
                     cost=charge.cost.to_dict(),
                 )
+        for key in self.balances:
+            if key not in quotas:
+                self._check_balance(draft, key)
 
     def _check_balance(self, draft: Draft, key: BalanceKey) -> None:
         """Refuse unless the balance covers the charge, and has a limit here if it has one in another account."""

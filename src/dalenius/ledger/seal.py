@@ -112,22 +112,18 @@ class Witness:
             # Places that were right under an older root most likely still are.
             likely = {s[:n] for s in scopes for n in range(len(s)) if s[:n] in self._memory}
             root = self._fetch(query, {b"", *likely}).get(b"", EMPTY)
-            self._check_head(row, root)
+            # The head is the digest of its line, which names the state and is signed.
+            seq, digest, salt, signature, line = row
+            if (seq, digest, root) != (0, GENESIS, EMPTY):
+                try:
+                    entry = Entry.read(line)
+                    is_right = (entry.seq, entry.digest, entry.state) == (seq, digest, blind(salt, root))
+                except (LedgerCorrupt, TypeError) as error:
+                    raise changed_outside("head") from error
+                if not is_right or not self._anchor.has_signed(self._name(), Head(seq, digest), entry.at, signature):
+                    raise changed_outside("head")
             latest = self._latest = (row, root)
         return HashTree(latest[1], self._memory)
-
-    def _check_head(self, row: Row, root: bytes) -> None:
-        """Raise unless the head is the digest of its line, which names the state and is signed."""
-        seq, digest, salt, signature, line = row
-        if (seq, digest, root) == (0, GENESIS, EMPTY):
-            return
-        try:
-            entry = Entry.read(line)
-            is_right = (entry.seq, entry.digest, entry.state) == (seq, digest, blind(salt, root))
-        except (LedgerCorrupt, TypeError) as error:
-            raise changed_outside("head") from error
-        if not is_right or not self._anchor.has_signed(self._name(), Head(seq, digest), entry.at, signature):
-            raise changed_outside("head")
 
     def _fetch(self, query: QueryStore, places: Iterable[bytes]) -> dict[bytes, bytes]:
         wanted = sorted(place.decode() for place in places)

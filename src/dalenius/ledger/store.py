@@ -200,8 +200,12 @@ def apply(store: Store, draft: Draft, tree: HashTree, witness: Witness) -> Row:
     changes = _changes(draft)
     marks, salt, signature = witness.seal(store.query, draft, tree, [(table, row) for table, row, _ in changes])
     moved = (draft.tip.seq, draft.tip.digest, salt, signature, draft.head.seq, draft.head.digest)
-    statements = [
-        *_statements(changes, marks),
+    steps: dict[str, list[Row]] = {}
+    for (_, _, own), mark in zip(changes, marks, strict=True):
+        for sql, before, after in own:
+            steps.setdefault(sql, []).append((*before, *mark, *after))
+    statements: list[Statement] = [
+        *((sql, steps[sql]) for sql in _ORDER if sql in steps),
         (schema.ADD_ENTRY, [(e.seq, e.name, e.kind, e.population, e.line, e.previous, e.digest) for e in draft.lines]),
         (schema.PUT_NODE, [(place.decode(), content) for place, content in tree.changes()]),
         (schema.MOVE_HEAD, [moved]),
@@ -219,16 +223,8 @@ Change = tuple[StateTable, Row, list[Write]]
 """A row as it will stand, and the steps that make it so."""
 
 
-def _statements(changes: Iterable[Change], marks: Iterable[Row]) -> list[Statement]:
-    """Return the steps of all changes, those of one statement together, in the order in which they may run."""
-    statements: dict[str, list[Row]] = {}
-    for (_, _, steps), mark in zip(changes, marks, strict=True):
-        for sql, before, after in steps:
-            statements.setdefault(sql, []).append((*before, *mark, *after))
-    return [(sql, statements[sql]) for sql in _ORDER if sql in statements]
-
-
-# Limits come before payments: what a batch spends from one balance is one conditional statement.
+# The order in which the steps of all changes run, those of one statement together. Limits come before payments: what a
+# batch spends from one balance is one conditional statement.
 _ORDER = (
     *(schema.PUT_TERMS, schema.OPEN_BALANCE, schema.SET_LIMIT, schema.PAY),
     *(schema.CHARGES_TABLE.insert, schema.TAKE_LEASE, schema.COMPLETE, schema.ADD_RELEASE, schema.SET_STATUS),
@@ -250,8 +246,14 @@ def _changes(draft: Draft) -> list[Change]:
         if charge != old.charges.get(key):
             changes.append(_charge_change(charge, old.charges.get(key)))
     for entry, release in new.releases.items():
-        if release != old.releases.get(entry):
-            changes.append(_release_change(release, old.releases.get(entry), draft.documents.get(entry)))
+        was = old.releases.get(entry)
+        if was is None:
+            changes.append(
+                (schema.RELEASES_TABLE, release, [(schema.ADD_RELEASE, release, (draft.documents.get(entry),))])
+            )
+        elif release != was:
+            step = (schema.SET_STATUS, (release.status,), (release.entry, was.status))
+            changes.append((schema.RELEASES_TABLE, release, [step]))
     for place, one in new.registrations.items():
         if place not in old.registrations:
             changes.append((schema.REGISTRATIONS_TABLE, one, [(schema.REGISTRATIONS_TABLE.insert, one, ())]))
@@ -287,11 +289,3 @@ def _charge_change(charge: ChargeRow, was: ChargeRow | None) -> Change:
     if charge.is_done and not was.is_done:
         steps.append((schema.COMPLETE, (), (charge.key, charge.entry, charge.lease, *same)))
     return schema.CHARGES_TABLE, row, steps
-
-
-def _release_change(release: ReleaseRow, was: ReleaseRow | None, document: bytes | None) -> Change:
-    if was is None:
-        step: Write = (schema.ADD_RELEASE, release, (document,))
-    else:
-        step = (schema.SET_STATUS, (release.status,), (release.entry, was.status))
-    return schema.RELEASES_TABLE, release, [step]

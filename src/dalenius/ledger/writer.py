@@ -126,7 +126,13 @@ class Writer:
     def _write(self, batch: tuple[Submission, ...]) -> None:
         """Settle together; after an unforeseen error each alone, so that no job fails for another."""
         try:
-            self._attempt(batch)
+            for attempt in range(_ATTEMPTS):
+                try:
+                    return self._settle(batch)
+                except WriteConflict:
+                    # Processes wait for different times, so that they do not meet again.
+                    time.sleep(0.0005 * min(attempt + 1, 20) * (1 + os.getpid() % 7))
+            raise InternalError("The ledger is too busy; nothing was written.")
         except ConnectionLost as error:
             for job in batch:
                 job.error = error
@@ -143,15 +149,6 @@ class Writer:
             for job in batch:
                 job.error = ConnectionLost("The thread that wrote was interrupted.")
             raise
-
-    def _attempt(self, batch: tuple[Submission, ...]) -> None:
-        for attempt in range(_ATTEMPTS):
-            try:
-                return self._settle(batch)
-            except WriteConflict:
-                # Processes wait for different times, so that they do not meet again.
-                time.sleep(0.0005 * min(attempt + 1, 20) * (1 + os.getpid() % 7))
-        raise InternalError("The ledger is too busy; nothing was written.")
 
     def _settle(self, batch: tuple[Submission, ...]) -> None:
         needs = Needs.of_all(job.needs for job in batch)

@@ -175,11 +175,6 @@ def _filled(
 def _outline(release: Release) -> dict[str, Any]:
     """Everything but the numbers; blocks and tables of a batch stand in its members."""
     blocks, tables = ((), ()) if release.members else (release.blocks, release.tables)
-    return _heading(release) | {"blocks": list(map(_block, blocks)), "tables": list(map(_table, tables))}
-
-
-def _heading(release: Release) -> dict[str, Any]:
-    """Everything but the blocks and tables."""
     # A table that is summed from a stored list has no subject of its own.
     subject = {} if release.subject is None else {"subject": release.subject.to_dict()}
     provenance = {part.name: getattr(release.provenance, part.name) for part in fields(release.provenance)}
@@ -192,6 +187,8 @@ def _heading(release: Release) -> dict[str, Any]:
         "law": release.law.to_dict(),
         "adjustments": [_plain(dict(a)) for a in release.adjustments],
         **_plain(subject),
+        "blocks": list(map(_block, blocks)),
+        "tables": list(map(_table, tables)),
     }
 
 
@@ -359,13 +356,11 @@ def floats(values: FloatArray) -> bytes:
 
 def one_or_floats(values: FloatArray) -> bytes:
     """A list, or a single number where all cells agree."""
-    return canonical_bytes(tidy(float(values[0]))) if _is_one(values) else floats(values)
+    is_one = len(values) > 1 and np.all(values == values[0])
+    return canonical_bytes(tidy(float(values[0]))) if is_one else floats(values)
 
 
 def one_or_list(values: FloatArray) -> Any:
     """The same as plain Python values."""
-    return tidy(float(values[0])) if _is_one(values) else tidy_list(values)
-
-
-def _is_one(values: FloatArray) -> bool:
-    return len(values) > 1 and bool(np.all(values == values[0]))
+    is_one = len(values) > 1 and np.all(values == values[0])
+    return tidy(float(values[0])) if is_one else tidy_list(values)
