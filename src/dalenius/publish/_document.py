@@ -350,8 +350,11 @@ def floats(values: FloatArray) -> bytes:
     if len(values) and np.all(np.abs(values) < 2.0**62) and np.all(values == np.rint(values)):
         return integers(values.astype(np.int64))
     sizes = np.abs(values)
-    is_agreed = np.all((sizes == 0) | np.isnan(sizes) | ((sizes >= _LEAST) & (sizes < _MOST)))
-    return orjson.dumps(tidy_list(values)) if is_agreed else canonical_bytes(tidy_list(values))
+    if not np.all((sizes == 0) | np.isnan(sizes) | ((sizes >= _LEAST) & (sizes < _MOST))):
+        return canonical_bytes(tidy_list(values))
+    if np.any(values == np.rint(values)):
+        return orjson.dumps(tidy_list(values))
+    return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def one_or_floats(values: FloatArray) -> bytes:
