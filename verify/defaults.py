@@ -358,7 +358,7 @@ EXCEPTIONS = (
         holds=_is_list,
     ),
     Exempt(
-        keys=frozenset({"strategy"}),
+        keys=frozenset({"objective", "strategy"}),
         reason="under replace a strategy may measure one table by parts that share noise; a plain table has independent noise, "
         "so that every analysis of it is exact",
         holds=lambda made: not _is_list(made),
@@ -373,8 +373,9 @@ EXCEPTIONS = (
         reason="what the coarse counts lose the fine ones gain, and what is fine depends on the coarse ones",
     ),
     Exempt(
-        keys=frozenset({"blocks"}),
-        reason="smaller blocks estimate another number: the bias of a block's estimate is no part of an interval",
+        keys=frozenset({"blocks", "aggregate"}),
+        reason="estimates of smaller blocks, and what is left of them without the outer ones, are of another number: their "
+        "bias is no part of an interval",
     ),
 )
 

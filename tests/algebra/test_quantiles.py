@@ -7,7 +7,7 @@ import pytest
 from verify._recorded import release_of
 
 from dalenius.algebra.estimates import QUANTILES, estimated
-from dalenius.algebra.quantiles import Quantiles
+from dalenius.algebra.quantiles import Quantiles, cuts_of
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
@@ -155,6 +155,16 @@ def test_a_released_size_widens_the_interval_with_sampling() -> None:
     known = estimated(law, blocks, 1)
     assert unsure.ends(0.95, True)[1] > known.ends(0.95, True)[1]
     assert unsure.ends(0.95, False)[1] == known.ends(0.95, False)[1]
+
+
+def test_cuts_of_points_that_fall_together_stand_apart() -> None:
+    """Points 37, 38, 40, 40 (the quantile), 40, 43, 43: no cut is measured twice, and no point loses its own."""
+    fallen = np.array([[37, 38, 40, 40, 40, 43, 43], [5, 5, 5, 5, 5, 5, 5], [1, 3, 5, 7, 9, 11, 13]])
+    assert cuts_of(fallen, 1).tolist() == [
+        [37, 38, 39, 40, 41, 42, 44, 45],
+        [2, 3, 4, 5, 6, 7, 8, 9],
+        [1, 3, 5, 7, 8, 10, 12, 14],
+    ]
 
 
 def test_recorded_noise_gives_the_same_ends_again() -> None:

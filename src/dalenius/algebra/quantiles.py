@@ -21,9 +21,22 @@ _OF_SIZE = 1 / 40
 
 
 def cuts_of(points: IntArray, count: int) -> IntArray:
-    """Cuts of every cell in rising order, from the points of so many quantiles; one row a cell."""
+    """Cuts of every cell in rising order, from the points of so many quantiles; one row a cell.
+
+    Where points of a quantile fall together, as among few values, their cuts stand a step apart, away from it: the same
+    cut twice would tell nothing.
+    """
     places = np.array(cut_places(count), dtype=np.int64)
-    return np.sort(points[:, places[:, 0]] + places[:, 1], axis=1)
+    cuts = points[:, places[:, 0]] + places[:, 1]
+    sides = [(points_of(count)[place].own, is_above) for place, is_above in places]
+    pairs = [(k - 1, k) for k in range(1, len(sides)) if sides[k] == sides[k - 1]]
+    for inner, outer in pairs:
+        if sides[outer][1]:
+            cuts[:, outer] = np.maximum(cuts[:, outer], cuts[:, inner] + 1)
+    for outer, inner in reversed(pairs):
+        if not sides[outer][1]:
+            cuts[:, outer] = np.minimum(cuts[:, outer], cuts[:, inner] - 1)
+    return np.sort(cuts, axis=1)
 
 
 def middles_of(points: IntArray, count: int) -> IntArray:

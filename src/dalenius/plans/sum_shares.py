@@ -1,26 +1,27 @@
 """Shares of the budget and bases by predicted widths, from request, declaration and policy alone.
 
-Half-widths of the interval that will be released are predicted in cells of two shapes, values spread evenly and values
-skewed towards the lower bound. Shares are twentieths; all of them are judged at once, with the noise of the declared
-layout scaled to each share. What is taken has the least larger ratio to the best of each shape, among shares for which
-no width of either shape, of noise alone or with sampling, is larger than with the declared ones. Equal predictions, to
-six digits, leave the plainer layout.
+Half-widths of the interval that will be released are predicted in cells of three shapes: values spread evenly, skewed
+towards the lower bound, and heaped near it. Shares are twentieths; all of them are judged at once, with noise that is
+calibrated for some shares of each part, and between these by powers. What is taken has the least product of powers of
+the widths of both intervals, over all shapes. Equal predictions, to six digits, leave the plainer layout.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations, repeat
 from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.algebra.estimate_law import EstimateLaw
 from dalenius.algebra.intervals import estimate
-from dalenius.algebra.sums import MeasuredArrays, Sums
+from dalenius.algebra.sums import EXCESS, MeasuredArrays, Sums
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import TooLarge, Unsupported
+from dalenius.plans.priced import share
 from dalenius.plans.sum_layouts import Layout
 from dalenius.plans.sum_parts import SumPart
 from dalenius.plans.sum_plan import MeasuredPart, SumPlan, Telling, forms_of, law_of, law_of_forms
@@ -28,9 +29,13 @@ from dalenius.plans.sum_plan import MeasuredPart, SumPlan, Telling, forms_of, la
 # Shares are multiples of one over this; that of the error of sampling is at most a half.
 PARTS = 20
 _DIGITS = 6
-_EQUAL = 1 + 10.0**-_DIGITS
-# Less is not worth another layout.
+# Less, of the logarithm of a width, is not worth another layout.
 _GAIN = 0.002
+SHAPES = 3
+# How much the interval of the noise counts, and that with sampling, which is shown first.
+_WEIGHTS = (2, 3)
+# For which shares the noise of a part is calibrated.
+_CALIBRATED = tuple(Fraction(part, PARTS) for part in (1, 3, 8, PARTS))
 # Of more parts shares are the declared ones.
 _MANY = 6
 _NORMAL = "discrete_gaussian"
@@ -68,7 +73,7 @@ def half_widths(plan: SumPlan, sums: Sums) -> FloatArray:
     has_sampling = made.sampled is not None and sums.law.has_sampling
     ends = [made.ends(0.95, is_sampling) for is_sampling in ((False, True) if has_sampling else (False,))]
     halves = np.array([np.broadcast_to(upper - lower, sums.measured.values.shape[1]) / 2 for lower, upper in ends])
-    return np.where(np.isfinite(halves), halves, np.inf).reshape(len(ends), -1, 2)
+    return np.where(np.isfinite(halves), halves, np.inf).reshape(len(ends), -1, SHAPES)
 
 
 @lru_cache
@@ -90,33 +95,40 @@ def choices(layout: Layout) -> FloatArray:
     return np.asarray(shares[shares[:, reads:].sum(axis=1) <= 0.5])
 
 
-def modelled(start: MeasuredLayout, layout: Layout, shares: FloatArray) -> FloatArray:
-    """Half-widths of a layout for many choices of shares, as the noise of another one lets expect."""
-    plan, neighbours, first = start.plan, start.plan.question.neighbours, start.parts[0].measurement.law
-    own = start.layout.parts[0].statistic.sensitivity(neighbours)
-    moved = [each.statistic.sensitivity(neighbours) for each in layout.parts]
-    # The variance of normal noise goes with the square of the l2 norm, of any other with that of the l1 norm.
-    if first.noise.name == _NORMAL:
-        ratios = [float(one.l2_squared / own.l2_squared) for one in moved]
-    else:
-        ratios = [float(one.l1 / own.l1) ** 2 for one in moved]
-    # The variance of noise for rho goes with one over it, any other with one over the square.
-    power = 1 if plan.question.budget.rho is not None else 2
-    variance = np.array(ratios) * first.noise.variance * (float(start.shares[0]) / shares) ** power
-    arrays = [len(each.typical) for each in layout.parts]
-    sums, products = forms_of(layout.parts, plan.size)
-    measured = replace(
-        MeasuredArrays.under(np.tile(_typical(plan, layout.parts), len(shares)), [first] * sum(arrays)),
-        variance=np.repeat(np.repeat(variance.T, arrays, axis=0), 2, axis=1),
-        laws=(),
+def modelled(plan: SumPlan, layout: Layout, shares: FloatArray) -> FloatArray:
+    """Half-widths of a layout for many choices of shares, as noise that is calibrated for a few lets expect."""
+    noises = [_noise(plan, part, own) for part, own in zip(layout.parts, shares.T, strict=True)]
+    variance, excess = np.repeat(np.swapaxes(noises, 0, 1), [len(each.typical) for each in layout.parts], axis=1)
+    measured = MeasuredArrays(
+        np.tile(_typical(plan, layout.parts), len(shares)),
+        np.repeat(variance, SHAPES, axis=1),
+        np.repeat(excess, SHAPES, axis=1),
     )
+    sums, products = forms_of(layout.parts, plan.size)
     return half_widths(plan, Sums(law_of_forms(plan, sums, products, 0.0), measured))
+
+
+def _noise(plan: SumPlan, part: SumPart, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variance and excess of the noise of a part for each share; infinite where that is refused."""
+    question, found = plan.question, []
+    moved = part.statistic.sensitivity(question.neighbours)
+    for each in _CALIBRATED:
+        try:
+            made = question.choose(moved, share(question.budget, each))
+            found.append((made.variance, 0.0 if made.name == _NORMAL else EXCESS))
+        except (Unsupported, TooLarge):
+            found.append((np.inf, 0.0))
+    variance, excess = np.array(found).T
+    between, calibrated = np.log(shares), np.log(np.array(_CALIBRATED, dtype=np.float64))
+    with np.errstate(invalid="ignore"):
+        variance = np.exp(np.interp(between, calibrated, np.log(variance)))
+    return np.where(np.isnan(variance), np.inf, variance), np.interp(between, calibrated, excess)
 
 
 def _typical(plan: SumPlan, parts: Sequence[Telling]) -> FloatArray:
     """What is measured in a cell of each shape, without noise."""
-    pairs = [each for part in parts for each in zip(part.typical, part.skewed, strict=True)]
-    return np.asarray((plan.size or plan.question.records) * np.array(pairs))
+    shapes = ((part.typical, part.skewed, (*part.tails, part.typical)[0]) for part in parts)
+    return np.asarray((plan.size or plan.question.records) * np.concatenate([np.transpose(each) for each in shapes]))
 
 
 def shared(start: MeasuredLayout, others: Sequence[Layout]) -> MeasuredLayout:
@@ -124,31 +136,26 @@ def shared(start: MeasuredLayout, others: Sequence[Layout]) -> MeasuredLayout:
     layouts = [layout for layout in (start.layout, *others) if len(layout.parts) <= _MANY]
     if (len(start.parts) == 1 and not others) or not layouts:
         return start
-    before = modelled(start, start.layout, np.array([start.shares], dtype=np.float64))[:, 0]
-    candidates = []
-    for layout in layouts:
-        shares = choices(layout)
-        widths = np.moveaxis(modelled(start, layout, shares), 1, 0)
-        candidates += [(layout, own, w) for own, w in zip(shares, widths, strict=True) if np.all(w <= before * _EQUAL)]
-    best = _least([widths for *_, widths in candidates], before)
-    if best is None:
-        return start
-    layout, shares, _ = candidates[best]
-    try:
-        made = MeasuredLayout.of(start.plan, layout, tuple(Fraction(round(PARTS * each), PARTS) for each in shares))
-    except (Unsupported, TooLarge):
-        return start
-    return made if np.all(made.widths <= start.widths * _EQUAL) else start
-
-
-def _least(candidates: Sequence[FloatArray], before: FloatArray) -> int | None:
-    """The place of the widths whose larger ratio to the best of each shape is least; None where nothing is gained."""
-    if not candidates:
-        return None
-    widths = np.array(candidates)
-    least = widths[:, -1].min(axis=0)
+    every = [choices(layout) for layout in layouts]
+    pairs = zip(layouts, every, strict=True)
+    widths = [np.moveaxis(modelled(start.plan, layout, shares), 1, 0) for layout, shares in pairs]
     # A shape in which no interval is finite tells nothing.
+    least = np.min(np.concatenate([start.widths[None], *widths]), axis=0)
     is_known = np.isfinite(least) & (least > 0)
-    ratios = np.max(widths[:, -1, is_known] / least[is_known], axis=1, initial=1.0)
-    best = int(np.argmin(np.round(ratios, _DIGITS)))
-    return None if np.all(widths[best] >= (1 - _GAIN) * before) else best
+    judged = [np.round(_size(each, is_known), _DIGITS) for each in widths]
+    for place in sorted(range(len(layouts)), key=lambda place: float(np.min(judged[place]))):
+        shares = [Fraction(round(PARTS * each), PARTS) for each in every[place][np.argmin(judged[place])]]
+        try:
+            made = MeasuredLayout.of(start.plan, layouts[place], tuple(shares))
+        except (Unsupported, TooLarge):
+            continue
+        before, after = _size(np.array([start.widths, made.widths]), is_known)
+        return made if after < before - _GAIN else start
+    return start
+
+
+def _size(widths: FloatArray, is_known: NDArray[np.bool_]) -> FloatArray:
+    """Mean logarithm of the widths of each choice over shapes and kinds."""
+    weights = np.array(_WEIGHTS[: len(is_known)])[:, None] * is_known
+    logs = np.log(np.where(is_known, widths, 1.0))
+    return np.asarray((logs * weights).sum(axis=(1, 2)) / max(weights.sum(), 1))
