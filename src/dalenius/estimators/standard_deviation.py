@@ -15,7 +15,8 @@ STANDARD_DEVIATION = Estimator(
     units={"x": 2},
     scale=Scale.LOG,
     least=2,
-    limits=lambda bounds: (Fraction(0), bounds["x"].upper - bounds["x"].lower),
+    # Two rows at both ends deviate by the width over the root of two.
+    limits=lambda bounds: (Fraction(0), (bounds["x"].upper - bounds["x"].lower) * Fraction(7_071_068, 10**7)),
     clip=(0.0, np.inf),
     spread=spread,
     spread_share=Fraction(4, 25),

@@ -16,7 +16,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.algebra.estimate_law import EstimateLaw
+from dalenius.algebra.estimate_law import INFLUENCE, EstimateLaw
 from dalenius.algebra.intervals import estimate
 from dalenius.algebra.sums import EXCESS, MeasuredArrays, Sums
 from dalenius.core.law import FloatArray, IntArray
@@ -32,6 +32,8 @@ _DIGITS = 6
 # Less, of the logarithm of a width, is not worth another layout.
 _GAIN = 0.002
 SHAPES = 3
+# Squared influences take at least so many parts: what their noise hides is never stated as less than nothing.
+_INFLUENCES = 6
 # How much the interval of the noise counts, and that with sampling, which is shown first.
 _WEIGHTS = (2, 3)
 # For which shares the noise of a part is calibrated.
@@ -90,7 +92,10 @@ def choices(layout: Layout) -> FloatArray:
     for the error of sampling.
     """
     reads = len(layout.parts) - layout.spread
-    least = (*(ceil(share * PARTS / 2) for share in layout.shares[:reads]), *(1,) * layout.spread)
+    least = (
+        *(ceil(share * PARTS / 2) for share in layout.shares[:reads]),
+        *(_INFLUENCES if INFLUENCE in part.products else 1 for part in layout.parts[reads:]),
+    )
     shares = _twentieths(least) / PARTS
     return np.asarray(shares[shares[:, reads:].sum(axis=1) <= 0.5])
 
