@@ -61,8 +61,7 @@ def test_a_batch_goes_through_every_verb(folder: Path) -> None:
     assert "Everybody" in told and "Women" in told and "all tables of this batch together" in told
     assert {path.name for path in (folder / "out").iterdir()} == {
         "release.json",
-        "table.csv",
-        "table-2-region.csv",
+        *(name + more for name in ("table.csv", "table-2-region.csv") for more in ("", "-metadata.json")),
         "table.html",
     }
     second = run("show", "out#2")

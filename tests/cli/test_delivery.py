@@ -72,7 +72,7 @@ def test_a_release_is_written_to_any_directory_or_file_of_a_known_kind(folder: P
 
 
 @pytest.mark.parametrize(
-    "name", ["out.xlsx", "request.toml", "request.toml/x", ".", "n" * 300, "taken", "staff.csv/out"]
+    "name", ["out.ods", "request.toml", "request.toml/x", ".", "n" * 300, "taken", "staff.csv/out"]
 )
 def test_a_place_that_cannot_be_written_is_refused_before_the_charge(folder: Path, name: str) -> None:
     (folder / "taken").write_text("a file")

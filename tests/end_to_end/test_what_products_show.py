@@ -21,6 +21,7 @@ from dalenius.curator.curator import Curator
 from dalenius.demo import survey
 from dalenius.publish import save
 from dalenius.publish.to_csv import to_csv
+from dalenius.publish.to_csvw import to_csvw
 from dalenius.publish.to_html import to_html
 from dalenius.publish.to_json import from_json, write_json
 from dalenius.server.app import create_app
@@ -178,9 +179,9 @@ def test_every_product_says_title_measure_unit_filter_and_labels(
     ):
         assert all(part in said for part in parts), said[:400]
     assert "crowns" in run("show", folder / "releases" / "earnings") and "crowns" in to_html(release)
-    row = next(csv.DictReader(io.StringIO(to_csv(release))))
-    assert (row["measure"], row["unit"]) == (parts[1], "crowns")
-    assert row["filter"].startswith(parts[3])
+    described = json.loads(to_csvw(release))
+    assert described["schema:hasPart"][0]["schema:name"] == f"{parts[1]} by Sex (crowns), only {parts[3]}"
+    assert described["dc:title"] == parts[0] and "(crowns)" in described["tableSchema"]["columns"][-2]["dc:description"]
     german = texts(page(site, f"/r/{release.provenance.ledger_entry}", "de"))
     assert "Median von Jahreseinkommen" in german and "Erwerbsstatus" in german
 

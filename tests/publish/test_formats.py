@@ -79,7 +79,7 @@ def test_every_kind_of_law_survives(law: object) -> None:
 
 def test_csv_has_the_guaranteed_columns_and_signed_counts() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(release()))))
-    assert list(rows[0]) == ["v", *["value", "std_error", "lower", "upper", "status", "measure", "unit", "filter"]]
+    assert list(rows[0]) == ["v", *["value", "std_error", "lower", "upper", "status"]]
     assert [r["value"] for r in rows] == ["5", "-2", "0"]
     assert (rows[0]["lower"], rows[0]["upper"]) == ("2", "8")  # 95 % half width at epsilon 1 is 3
     assert (rows[1]["lower"], rows[1]["upper"]) == ("0", "1")  # cut at zero
@@ -118,13 +118,16 @@ def test_damaged_documents_are_refused(content: bytes) -> None:
 def test_save_and_load_by_ending_and_by_folder(tmp_path: Path) -> None:
     original = release().with_(status=Status.PUBLISHED)
     dalenius.save(original, tmp_path / "out")
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["release.json", "table.csv", "table.html"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "release.json",
+        *["table.csv", "table.csv-metadata.json", "table.html"],
+    ]
     for path in (tmp_path / "out", tmp_path / "out" / "release.json"):
         assert write_json(dalenius.load(path)) == write_json(original)
     dalenius.save(original, tmp_path / "one.csv")
     assert (tmp_path / "one.csv").read_text() == to_csv(original)
     with pytest.raises(DocumentError):
-        dalenius.save(original, tmp_path / "one.xlsx")
+        dalenius.save(original, tmp_path / "one.ods")
 
 
 def test_margins_add_up_with_their_variance() -> None:

@@ -1,20 +1,24 @@
 """What every product says of a table is the same, and true of what was asked: judged from the request alone."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from io import StringIO
+from io import BytesIO, StringIO
 from itertools import product
 from typing import Any
 
 import pytest
+from openpyxl import load_workbook
 
 from dalenius import Curator, Release
 from dalenius.core import registry
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.errors import RequestError
+from dalenius.publish.to_csvw import to_csvw
 from dalenius.publish.to_html import to_html
+from dalenius.publish.to_xlsx import to_xlsx
 from dalenius.testing import rule_kit
 
 LABELS = {"sex": "Sex", "region": "Region", "status": "Status", "income": "Pay", "age": "Age", "weight": "Weight"}
@@ -177,6 +181,14 @@ def test_every_product_says_the_same_and_it_is_what_was_asked(
     assert len(named) == len(set(named)) == len(release.tables)
     notebook, terminal, text = Tables(release._repr_html_()), printed(release, monkeypatch), str(release)
     assert notebook.titles == named[:4] and notebook.captions == page.captions[:4]
+    described = json.loads(to_csvw(release))
+    assert [part["schema:name"] for part in described["schema:hasPart"]] == named
+    assert [part["schema:description"] for part in described["schema:hasPart"]] == page.captions
+    assert all(title in cited for title, cited in zip(named, described["dc:bibliographicCitation"], strict=True))
+    _, *sheets, notes = load_workbook(BytesIO(to_xlsx(release)))
+    assert [sheet["A1"].value for sheet in sheets] == named
+    assert [sheet["A2"].value for sheet in sheets] == page.captions
+    assert all(any(title in str(row[1]) for row in notes.iter_rows(values_only=True)) for title in named)
     for title, caption, cells in zip(named, page.captions, page.cells, strict=True):
         # One line a cell has no totals, whose marks a caption may explain.
         own = re.sub(r" [†‡][^.]*\.", "", caption)

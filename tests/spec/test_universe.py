@@ -95,7 +95,7 @@ def test_every_record_is_counted_by_default_and_that_is_one_question(tmp_path: P
 
 
 def test_every_product_says_whose_records_it_covers(tmp_path: Path) -> None:
-    from dalenius.publish.to_csv import to_csv
+    from dalenius.publish.to_csvw import to_csvw
     from dalenius.publish.to_html import to_html
     from dalenius.publish.to_json import from_json, write_json
 
@@ -105,4 +105,4 @@ def test_every_product_says_whose_records_it_covers(tmp_path: Path) -> None:
         release = curator.release(request)
     said = "Covers the records with a declared value of Education; records without one are left out."
     assert from_json(write_json(release)).about.universe == said
-    assert said in to_csv(release) and said in to_html(release)
+    assert said in to_csvw(release) and said in to_html(release)

@@ -14,7 +14,7 @@ from dalenius.cli.tables import print_release
 from dalenius.core.query import TableQuery
 from dalenius.curator.curator import Curator
 from dalenius.engines.memory import MemorySource
-from dalenius.publish.to_csv import to_csv
+from dalenius.publish.to_csvw import to_csvw
 from dalenius.publish.to_html import to_html
 from dalenius.shown.crosstab import Crosstab
 from dalenius.spec.canonical import canonical
@@ -201,7 +201,7 @@ def test_every_product_names_the_part_and_calls_its_total_one_of_shown(
     for text in (capsys.readouterr().out, to_html(release), release._repr_html_()):
         plain = " ".join(re.sub(r"<[^>]+>", " ", text).split())
         assert english in plain and plain.count("Total of shown") == 1 and len(re.findall(r"\bTotal\b", plain)) == 2
-    assert english in str(release) and english in to_csv(release)
+    assert english in str(release) and english in to_csvw(release)
     german = to_html(release, language="de")
     assert "Umfasst die Datensätze mit area: n, s; alle anderen sind nicht enthalten." in german
     assert "Summe der gezeigten" in german and "Gezeigte insgesamt" not in to_html(whole, language="de")

@@ -29,7 +29,7 @@ FORMAT = "dalenius-release/1"
 # The law of a batch as a whole.
 BATCH = Withheld("each table of a batch has a law of its own; take one of its members")
 # Parts that most subjects lack: left out of documents where empty.
-_LEFT_OUT = ("q", "candidates", "other", "within", "per", "which", "parts")
+_LEFT_OUT = ("q", "candidates", "other", "within", "per", "which", "parts", "codes")
 
 # Measures whose cells add up to a margin.
 ADDITIVE = ("count", "total", "weighted count")
@@ -69,7 +69,8 @@ class Subject:
     `universe` is a sentence on whose records are covered, `q` the level of a quantile, as exact text, `candidates` the
     axes whose cells an answer was selected from, `other` the second variable of a ratio, covariance or correlation,
     `within` the range or the property that a range count or a proportion is about, `per` of how many units a rate is,
-    `which` the end that was looked for, and `parts` the variables of which an axis does not show every declared value.
+    `which` the end that was looked for, `parts` the variables of which an axis does not show every declared value, and
+    `codes` what stands in the file for each label of a variable, where that is not the label itself.
     """
 
     title: str = ""
@@ -91,6 +92,7 @@ class Subject:
     per: str = ""
     which: str = ""
     parts: tuple[str, ...] = ()
+    codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def label(self, variable: str) -> str:
         """What a variable is called; its name where no label is known."""

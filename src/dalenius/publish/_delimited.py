@@ -1,26 +1,81 @@
-"""One row per cell, with a sign between the fields: one column per variable, then numbers and status.
+"""One row per cell, with a sign between the fields: for every variable its code and its label, then numbers and status.
 
-After them stands what the numbers are about on every row, so that a file keeps its subject when it is filtered or
-joined with others; and where numbers have an error with sampling, the condition under which it holds.
+What the numbers are about stands once, in the description beside the file (`dalenius.publish.to_csvw`).
 """
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from dalenius.algebra.tabulation import COLUMNS, cells_in_order, columns_of, header, number_columns, status, tidy_list
-from dalenius.core.domain import CellSpace
+from dalenius.algebra.tabulation import cells_in_order, columns_of, number_columns, status, tidy_list
+from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.release import Release, Table
 from dalenius.shown.answers import labelled_table
-from dalenius.shown.speech import as_read, conditions, heading, sampling_condition, shown_measure, unit_of
+from dalenius.shown.speech import as_read, codes_of, titles
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-SUBJECT = ("measure", "unit", "filter")
-CONDITION = "sampling"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of labels: its heads, and of which axis; with one for codes where the declaration has them."""
+
+    axis: str
+    head: str
+    code_head: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sheet:
+    """The tables of one file, in the words of readers, and the columns that they share."""
+
+    tables: tuple[tuple[Release, Table, str], ...]
+    table_head: str
+    columns: tuple[Column, ...]
+    numbers: tuple[str, ...]
+
+    @property
+    def heads(self) -> list[str]:
+        labels = [name for column in self.columns for name in (column.code_head, column.head) if name]
+        return [*([self.table_head] if self.table_head else []), *labels, *self.numbers]
+
+
+def sheet_of(release: Release, table: Table | None) -> Sheet:
+    """All tables of a release, or the one given; several are told apart by their titles in the first column."""
+    stored, release = release, as_read(release)
+    every = [(part, each) for part in release.parts for each in part.tables]
+    chosen = None if table is None else labelled_table(stored, release, table)
+    named = zip(every, titles(release), strict=True)
+    tables = tuple((part, each, title) for (part, each), title in named if chosen is None or each is chosen)
+    if not tables and chosen is not None:
+        tables = ((release.owner(chosen), chosen, ""),)
+    numbers = columns_of([each for _, each, _ in tables])
+    taken, columns = list(numbers), []
+    has_several = len(tables) > 1
+    asked = [(part, each.space.axes[place]) for part, each, _ in tables for place in part.asked_order(each)]
+    table_head = _apart("table", [*taken, *(axis.name for _, axis in asked)], "_of_release") if has_several else ""
+    taken += [table_head] if has_several else []
+    first: dict[str, tuple[Release, Axis]] = {}
+    for part, axis in asked:
+        first.setdefault(axis.name, (part, axis))
+    for part, axis in first.values():
+        head = _apart(axis.name, taken, "_category")
+        taken.append(head)
+        code = _apart(f"{head}_code", taken, "_code") if codes_of(part.about, axis) else ""
+        taken += [code] if code else []
+        columns.append(Column(axis.name, head, code))
+    return Sheet(tables, table_head, tuple(columns), numbers)
+
+
+def _apart(name: str, taken: Sequence[str], suffix: str) -> str:
+    while name in taken:
+        name += suffix
+    return name
 
 
 def delimited(release: Release, table: Table | None, confidence: float, delimiter: str) -> str:
@@ -30,79 +85,53 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     there. A label that a spreadsheet would read as a formula is quoted with an apostrophe; numbers never are. Labels
     are escaped once for each axis, so that a table of a million cells is written in a second or two.
     """
-    stored, release = release, as_read(release)
-    table = None if table is None else labelled_table(stored, release, table)
-    if table is not None or len(release.tables) == 1:
-        one = table or release.table
-        release = release.owner(one)
-        head = header(CellSpace(tuple(one.space.axes[axis] for axis in release.asked_order(one))), columns_of([one]))
-        has_sampling = one.sampled is not None
-        names = [*head, *_subject_names(head, has_sampling=has_sampling)]
-        lines = [_joined(names, delimiter), *_rows(release, one, confidence, delimiter, has_sampling=has_sampling)]
-        return "\n".join(lines) + "\n"
-    axes = list(dict.fromkeys(t.space.axes[axis].name for t in release.tables for axis in release.asked_order(t)))
-    first = "table" if "table" not in axes else "table_of_release"
-    shown = columns_of(release.tables)
-    columns = [f"{name}_category" if name in shown else name for name in axes]
-    has_sampling = len(shown) > len(COLUMNS)
-    about = _subject_names([first, *columns], has_sampling=has_sampling)
-    lines = [_joined([first, *columns, *shown, *about], delimiter)]
-    for part, each in [(own, table) for own in release.parts for table in own.tables]:
-        # Two tables of a batch may differ in their conditions alone; their titles tell them apart.
-        name = part.about.title if release.members else ""
-        start = _label(name or heading(part, each), delimiter) + delimiter
-        lines += [start + row for row in _rows(part, each, confidence, delimiter, axes, has_sampling=has_sampling)]
+    sheet = sheet_of(release, table)
+    lines = [delimiter.join(_field(name, delimiter) for name in sheet.heads)]
+    for part, each, title in sheet.tables:
+        start = _label(title, delimiter) + delimiter if sheet.table_head else ""
+        lines += [start + row for row in _rows(part, each, sheet, confidence, delimiter)]
     return "\n".join(lines) + "\n"
 
 
-def _subject_names(taken: Sequence[str], *, has_sampling: bool) -> list[str]:
-    """Names of the last columns; a variable of such a name keeps it."""
-    names = (*SUBJECT, CONDITION) if has_sampling else SUBJECT
-    return [f"{name}_of_table" if name in taken else name for name in names]
-
-
-def _rows(
-    release: Release,
-    table: Table,
-    confidence: float,
-    delimiter: str,
-    columns: Sequence[str] = (),
-    *,
-    has_sampling: bool,
-) -> list[str]:
-    """The lines of one table, its axes under the given columns."""
-    numbers = number_columns(release, table, confidence, has_sampling=has_sampling)
-    subject = release.about
-    filters = [*conditions(subject), *([subject.universe] if subject.universe else [])]
-    words = [shown_measure(release, table), unit_of(release, table), "; ".join(filters)]
-    if has_sampling:
-        words.append("" if table.sampled is None else sampling_condition(release))
-    about = delimiter.join(_label(text, delimiter) for text in words)
+def _rows(release: Release, table: Table, sheet: Sheet, confidence: float, delimiter: str) -> list[str]:
+    """The lines of one table, its axes under the columns of the sheet."""
+    numbers = number_columns(release, table, confidence, has_sampling=len(sheet.numbers) > len(columns_of([])))
     own, order = [axis.name for axis in table.space.axes], release.asked_order(table)
-    names = columns or [own[axis] for axis in order]
-    stubs = _stubs(table, [own.index(name) if name in own else -1 for name in names], delimiter)
-    ends = _ends(table, numbers, delimiter, about)
-    lines = [stub + end for stub, end in zip(stubs, ends, strict=True)]
+    labels = {axis.name: _written(release, axis, sheet, delimiter) for axis in table.space.axes}
+    empty = {column.axis: delimiter * (2 if column.code_head else 1) for column in sheet.columns}
+    stubs = _stubs(labels, own, empty)
+    lines = [stub + end for stub, end in zip(stubs, _ends(table, numbers, delimiter), strict=True)]
     if list(order) == list(range(len(own))):
         return lines
     return [lines[cell] for cell in cells_in_order(table.space, order).tolist()]
 
 
-def _stubs(table: Table, places: Sequence[int], delimiter: str) -> Sequence[str]:
-    """The labels of each cell, those of an axis under each given place and nothing under -1, ended by the delimiter."""
-    labels = [[_label(label, delimiter) + delimiter for label in axis.labels] for axis in table.space.axes]
-    if [place for place in places if place >= 0] != list(range(len(labels))):
-        cells = product(*labels)
-        return ["".join(cell[place] if place >= 0 else delimiter for place in places) for cell in cells]
+def _written(release: Release, axis: Axis, sheet: Sheet, delimiter: str) -> list[str]:
+    """Code and label of each category, ended by the delimiter."""
+    labels = [_label(label, delimiter) + delimiter for label in axis.labels]
+    if not any(column.code_head for column in sheet.columns if column.axis == axis.name):
+        return labels
+    codes: Mapping[str, str] = codes_of(release.about, axis)
+    return [
+        _label(codes.get(label, ""), delimiter) + delimiter + text
+        for label, text in zip(axis.labels, labels, strict=True)
+    ]
+
+
+def _stubs(labels: Mapping[str, list[str]], own: Sequence[str], empty: Mapping[str, str]) -> Sequence[str]:
+    """The labels of each cell under the columns of the file; nothing in those of other tables."""
+    columns = list(empty)
+    if [name for name in columns if name in own] != list(own):
+        cells = (dict(zip(own, cell, strict=True)) for cell in product(*(labels[name] for name in own)))
+        return ["".join(cell.get(name, empty[name]) for name in columns) for cell in cells]
     stubs = [""]
-    for place in places:
-        further = labels[place] if place >= 0 else [delimiter]
-        stubs = [stub + label for stub in stubs for label in further]
+    for name in columns:
+        stubs = [stub + label for stub in stubs for label in labels.get(name, [empty[name]])]
     return stubs
 
 
-def _ends(table: Table, columns: Sequence[FloatArray], delimiter: str, about: str) -> list[str]:
-    """Value, error, ends, status and subject of each cell; cells that agree in all of them are written once."""
+def _ends(table: Table, columns: Sequence[FloatArray], delimiter: str) -> list[str]:
+    """Value, errors, ends and status of each cell; cells that agree in all of them are written once."""
     is_structural = np.zeros(len(table.values), dtype=np.int64)
     is_structural[list(table.space.structural_indices)] = 1
     where: IntArray = is_structural if 0 < is_structural.sum() < len(is_structural) else 0 * is_structural
@@ -119,7 +148,7 @@ def _ends(table: Table, columns: Sequence[FloatArray], delimiter: str, about: st
     lines = []
     for is_zero, *numbers in zip(is_structural[some].tolist(), *texts, strict=True):
         said = status(table, bool(is_zero), numbers[1] or None)
-        lines.append(delimiter.join((*numbers, said, about)))
+        lines.append(delimiter.join((*numbers, said)))
     written: list[str] = np.array([*lines, ""], dtype=object)[where].tolist()
     return written
 
@@ -129,10 +158,6 @@ def _members(where: IntArray) -> IntArray:
     some = np.zeros(int(where.max(initial=-1)) + 1, dtype=np.int64)
     some[where] = np.arange(len(where))
     return some
-
-
-def _joined(names: Sequence[str], delimiter: str) -> str:
-    return delimiter.join(_field(name, delimiter) for name in names)
 
 
 def _label(text: str, delimiter: str) -> str:

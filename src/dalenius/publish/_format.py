@@ -4,7 +4,7 @@ writing releases to files and reading them back.
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -24,7 +24,8 @@ class Format:
     `write` takes a release, and a table too if `is_per_table`; without a table it writes all. `stem` names the file in
     the directory of a release; a format without one is written where its ending asks for it. Exactly one format
     `is_document`: it holds everything, also a release that has no table, and is what `load` finds in a directory. One
-    that `is_spoken` is for reading: its `write` takes the reader's `language`.
+    that `is_spoken` is for reading: its `write` takes the reader's `language`. One that `describes` another says what
+    files of that format hold: it is written beside each of them, and its `write` takes the name of the file as `url`.
     """
 
     name: str
@@ -36,8 +37,9 @@ class Format:
     is_document: bool = False
     is_spoken: bool = False
     stem: str = ""
+    describes: str = ""
 
-    def content(self, release: Release, *table: Table, language: str | None = None) -> bytes:
+    def content(self, release: Release, *table: Table, language: str | None = None, url: str = "") -> bytes:
         """The bytes of a file; the language is that of words for readers, where a format has any."""
         if not (release.tables or self.is_document):
             raise RequestError(
@@ -45,6 +47,7 @@ class Format:
                 "so."
             )
         spoken = {"language": language} if self.is_spoken and language else {}
+        spoken |= {"url": url} if self.describes and url else {}
         made: Any = self.write(release, *table, **spoken)
         return made.encode() if isinstance(made, str) else bytes(made)
 
@@ -61,6 +64,20 @@ def document() -> Format:
 
 def by_suffix() -> Mapping[str, Format]:
     return _first((suffix, form) for form in formats().values() for suffix in form.suffixes)
+
+
+def form_of(name: str) -> Format | None:
+    """The format of a file, by the longest ending that fits."""
+    fitting = [suffix for suffix in by_suffix() if name.lower().endswith(suffix)]
+    return by_suffix()[max(fitting, key=len)] if fitting else None
+
+
+def _descriptions(name: str) -> Iterator[tuple[str, Format]]:
+    """The files that say what a file holds, beside it."""
+    described = form_of(name)
+    for form in formats().values():
+        if described is not None and form.describes == described.name:
+            yield name + form.suffixes[0].removeprefix(described.suffixes[0]), form
 
 
 def _first(pairs: Iterable[tuple[str, Format]]) -> dict[str, Format]:
@@ -89,7 +106,7 @@ def is_single_file(path: str | Path) -> bool:
     place = Path(path)
     if place.is_dir() or not place.suffix[1:2].isalpha():
         return False
-    if place.suffix.lower() not in by_suffix():
+    if form_of(place.name) is None:
         raise DocumentError(f"A release is saved as {listed_suffixes()}, or into a directory; received {place.name!r}.")
     return True
 
@@ -97,8 +114,11 @@ def is_single_file(path: str | Path) -> bool:
 def save(release: Release, path: str | Path) -> Path:
     """Write a release: one file, in the format of its ending (.json, .csv, …), or a directory of the usual ones."""
     place = Path(path)
-    if is_single_file(place):
-        return _write(place, by_suffix()[place.suffix.lower()].content(release))
+    form = form_of(place.name)
+    if is_single_file(place) and form is not None:
+        for name, description in _descriptions(place.name):
+            _write(place.with_name(name), description.content(release, url=place.name))
+        return _write(place, form.content(release))
     place.mkdir(parents=True, exist_ok=True)
     for name, content in _files(release).items():
         _write(place / name, content())
@@ -111,7 +131,7 @@ def load(path: str | Path) -> Release:
     file = place / _name(document()) if place.is_dir() else place
     if not file.is_file():
         raise DocumentError(f"There is no release document at {str(path)!r}.")
-    form = by_suffix().get(file.suffix.lower(), document())
+    form = form_of(file.name) or document()
     if form.is_document:
         return from_json(file.read_bytes(), file.parent)
     if form.read is None:
@@ -145,13 +165,19 @@ def _files(release: Release) -> dict[str, Callable[[], bytes]]:
             if len(table.values) > MOST_IN_TEXT:
                 continue
             extra = "" if number == 1 else f"-{number}-{_slug(table)}"
-            files[_name(form, extra)] = partial(form.content, release, table)
+            name = _name(form, extra)
+            files[name] = partial(form.content, release, table)
+            for beside, description in _descriptions(name):
+                files[beside] = partial(description.content, release, table, url=name)
     return files
 
 
 def is_written_name(name: str) -> bool:
     """Whether a release saved into a directory may write a file of this name."""
     usual = [form for form in formats().values() if form.stem]
+    form = form_of(name)
+    if form is not None and form.describes:
+        name = name.removesuffix(form.suffixes[0]) + formats()[form.describes].suffixes[0]
     return fnmatchcase(name, "cells-????????????????.parquet") or any(
         name == _name(f) or (f.is_per_table and fnmatchcase(name, _name(f, "-*"))) for f in usual
     )

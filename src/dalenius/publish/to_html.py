@@ -11,7 +11,7 @@ from dalenius.shown.crossed import STYLE, crossed
 from dalenius.shown.finished import MOST_CELLS, FinishedTable, finished_tables
 from dalenius.shown.picture import picture
 from dalenius.shown.speech import DEFAULT, as_read, title_of_release
-from dalenius.shown.words import notes, word
+from dalenius.shown.words import facts, notes, word
 from dalenius.spec.guarantees import told
 
 __all__ = ["HTML", "to_html"]
@@ -73,21 +73,7 @@ def _section(shown: FinishedTable) -> str:
 
 
 def _facts(release: Release, language: str) -> str:
-    source = release.provenance
-    facts = {
-        "dataset": source.dataset,
-        "population": source.population,
-        "version_of": source.version,
-        "definition": source.definition,
-        "budget": ", ".join(f"{k} = {v}" for k, v in source.budget.items() if k != "definition"),
-        "neighbours": str(source.neighbours.get("relation", "")),
-        "mechanism": f"{source.mechanism} ({source.strategy})",
-        "request": source.digest,
-        "entry": source.ledger_entry,
-        "software": source.software,
-        "specialists": told(source.formal_guarantee, language),
-    }
-    items = "".join(f"<dt>{word(k, language)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    items = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts(release, language))
     head = word("note", language)
     said = "".join(f"<p><strong>{head}</strong> {escape(note)}</p>" for note in notes(release, language))
     return f"<h2>{word('facts', language)}</h2><dl>{items}</dl>{said}"

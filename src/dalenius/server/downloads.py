@@ -29,13 +29,15 @@ def render(release: Release, name: str, *, is_public: bool = True, language: str
     if name not in formats():
         raise NotAcceptable(f"There is no format {name[:20]!r}.", known=sorted(formats()))
     form = every_format()[name]
-    content = form.content(release, language=language)
     entry = release.provenance.ledger_entry or release.provenance.digest
+    stem = f"{_safe(release.provenance.dataset)}-{_safe(entry[:12])}"
+    described = every_format().get(form.describes)
+    content = form.content(release, language=language, url=stem + described.suffixes[0] if described else "")
     kind = form.media_type
     return Download(
         content=content,
         media_type=f"{kind}; charset=utf-8" if kind.startswith("text/") else kind,
-        filename=f"{_safe(release.provenance.dataset)}-{_safe(entry[:12])}{form.suffixes[0]}",
+        filename=stem + form.suffixes[0],
         etag=f'"{hashlib.sha256(content).hexdigest()[:32]}"',
         is_public=is_public,
     )

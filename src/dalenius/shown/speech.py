@@ -181,6 +181,12 @@ def name_of(subject: Subject, axis: str, language: str = DEFAULT) -> str:
     return subject.labels.get(axis) or (f"{label} ({level_name})" if level_name else label)
 
 
+def codes_of(subject: Subject, axis: Axis) -> Mapping[str, str]:
+    """The declared code of each label of an axis; nothing where labels are their own codes, and for groups."""
+    codes = {} if axis.level else subject.codes.get(axis.variable, {})
+    return codes if any(label in codes for label in axis.labels) else {}
+
+
 def headline(subject: Subject, axes: Sequence[Axis], language: str = DEFAULT, what: str = "") -> str:
     """What is shown, by what: "Mean of Income by District, Sex", axes in the order in which they were asked for."""
     names = [axis.name for axis in in_order(subject, axes)]
@@ -217,7 +223,7 @@ def title_of_release(release: Release, language: str = DEFAULT) -> str:
     """A release that nobody titled: its first table in a few words, or how many tables were charged as one."""
     if release.members:
         return said(_BATCH, language).format(tables=len(release.members))
-    return heading(release, release.table, language)
+    return titled(release, release.table, language)
 
 
 def classified(release: Release, table: Table) -> tuple[Axis, ...]:
@@ -278,20 +284,12 @@ def caption(
 
 
 def _sampled(release: Release, language: str) -> str:
-    """What the margin with sampling is for, and under which condition."""
-    condition = sampling_condition(release, language)
-    return said(_SAMPLED_IF, language).format(condition=condition) if condition else said(_SAMPLED, language)
-
-
-def sampling_condition(release: Release, language: str = DEFAULT) -> str:
-    """That errors with sampling assume independent draws, where no design is declared; empty elsewhere.
-
-    In a few words, for captions and for files without them.
-    """
+    """What the margin with sampling is for: independent draws are assumed where no design is declared."""
     if release.provenance.draws:
-        return ""
+        return said(_SAMPLED, language)
     has_several = int(release.provenance.neighbours.get("max_rows", 1)) > 1
-    return said(_CONDITION, language).format(assumed=said(_DRAWN[has_several], language))
+    condition = said(_CONDITION, language).format(assumed=said(_DRAWN[has_several], language))
+    return said(_SAMPLED_IF, language).format(condition=condition)
 
 
 def remarks(display: Display, marks: Iterable[str], language: str = DEFAULT) -> list[str]:

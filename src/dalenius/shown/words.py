@@ -5,6 +5,7 @@ from math import ceil, floor
 
 from dalenius.core.release import Release
 from dalenius.shown.speech import DEFAULT
+from dalenius.spec.guarantees import told
 from dalenius.spec.notes import in_language
 from dalenius.translation import number_marks, translated
 
@@ -29,6 +30,11 @@ WORDS: Mapping[str, Mapping[str, str]] = translated(
         "selected": "selected",
         "with_sampling": "with sampling",
         "facts": "Where this comes from",
+        "cover": "Contents",
+        "table": "Table",
+        "notes": "Notes",
+        "cite": "Citation",
+        "cited": "{title}. {dataset}, version {version}. Released with {budget}. Ledger entry {entry}.",
         "note": "Note.",
         "dataset": "Data set",
         "population": "Population",
@@ -83,3 +89,34 @@ def ends(low: float, high: float, digits: int, language: str = DEFAULT) -> str:
 def notes(release: Release, language: str) -> list[str]:
     """The remarks of a release; one that is not known in the language as it is stored."""
     return [in_language(note, language) or note for note in release.provenance.warnings]
+
+
+def facts(release: Release, language: str = DEFAULT) -> list[tuple[str, str]]:
+    """Where a release comes from: names of facts, and what they say."""
+    source = release.provenance
+    every = {
+        "dataset": source.dataset,
+        "population": source.population,
+        "version_of": source.version,
+        "definition": source.definition,
+        "budget": _budget(release),
+        "neighbours": str(source.neighbours.get("relation", "")),
+        "mechanism": f"{source.mechanism} ({source.strategy})",
+        "request": source.digest,
+        "entry": source.ledger_entry,
+        "software": source.software,
+        "specialists": told(source.formal_guarantee, language),
+    }
+    return [(word(key, language), text) for key, text in every.items()]
+
+
+def cited(release: Release, title: str, language: str = DEFAULT) -> str:
+    """How a table of this title is cited."""
+    source, name = release.provenance, release.about.dataset or release.provenance.dataset
+    entry = source.ledger_entry or source.digest
+    further = {"dataset": name, "version": source.version, "budget": _budget(release), "entry": entry}
+    return word("cited", language, title=title, **further)
+
+
+def _budget(release: Release) -> str:
+    return ", ".join(f"{name} = {part}" for name, part in release.provenance.budget.items() if name != "definition")

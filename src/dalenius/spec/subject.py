@@ -2,7 +2,7 @@
 
 from dalenius.core import registry
 from dalenius.core.conditions import Filter
-from dalenius.core.domain import Domain
+from dalenius.core.domain import Axis, Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import Condition, Subject, measure_of, public_axis
 from dalenius.errors import RequestError
@@ -44,8 +44,18 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
         within=_property(request, domain) if request.table.keys else (),
         per=str(request.table.keys.get("per") or ""),
         which=str(request.table.keys.get("which") or ""),
+        codes={axis.variable: codes for axis in request.axes(domain) if (codes := _codes(axis, domain))},
         candidates=tuple(map(public_axis, canonical(request, domain).space.axes)) if is_selected else (),
     )
+
+
+def _codes(axis: Axis, domain: Domain) -> dict[str, str]:
+    """The declared code of each label that the axis shows, where the declaration tells them apart."""
+    variable = domain.variable(axis.variable)
+    if axis.level or variable.is_numeric or not variable.categories.values:
+        return {}
+    codes = dict(zip(variable.categories.labels, variable.categories.values, strict=True))
+    return {label: codes[label] for label in axis.labels if label in codes}
 
 
 def _property(request: RequestDocument, domain: Domain) -> tuple[Condition, ...]:

@@ -8,16 +8,16 @@ import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 from dalenius.core.release import Release
-from dalenius.publish import Format, load, save
+from dalenius.publish import Format, formats, load, save
 from dalenius.shown.display import displayed
 from dalenius.testing.adjustment_kit import simulated
 
-NUMBER = re.compile(r"-?\d[\d,\u202f]*(?:\.\d+)?")
+NUMBER = re.compile(r"[-−]?\d[\d,\u202f]*(?:\.\d+)?")
 
 
 def check(form: Format, folder: Path) -> None:
@@ -28,6 +28,9 @@ def check(form: Format, folder: Path) -> None:
         content = form.content(release)
         assert content, f"{form.name} writes nothing"
         assert form.content(release) == content, f"{form.name} writes two things"
+        if form.describes:
+            assert form.describes in formats(), f"{form.name} describes no format"
+            continue
         check_content(form, release, content)
         if form.is_per_table:
             for table in release.tables:
@@ -50,7 +53,8 @@ def check_content(form: Format, release: Release, content: bytes) -> None:
     for axis in table.space.axes:
         for label in (axis.name, *axis.labels):
             assert label in whole, f"{form.name} leaves out the label {label!r}"
-    numbers = {float(n.replace(",", "").replace("\u202f", "")) for text in texts for n in NUMBER.findall(text)}
+    plain = str.maketrans({",": "", "\u202f": "", "−": "-"})
+    numbers = {float(n.translate(plain)) for text in texts for n in NUMBER.findall(text)}
     # Pages for readers may show the numbers as they are displayed: whole and additive, with one precision.
     display = displayed(release)[0]
     for value, shown in zip(table.values, display.values.round(display.digits), strict=True):
@@ -70,6 +74,12 @@ def _texts(form: Format, content: bytes) -> Iterator[str]:
         reader = _Reader()
         reader.feed(content.decode())
         yield from reader.texts
+    elif form.media_type.endswith("spreadsheetml.sheet"):
+        from openpyxl import load_workbook
+
+        for sheet in load_workbook(BytesIO(content)):
+            for line in sheet.iter_rows(values_only=True):
+                yield from (f"{value:f}" if isinstance(value, float) else str(value) for value in line)
     elif form.media_type.startswith("text/"):
         yield from content.decode().splitlines()
     else:

@@ -1,5 +1,6 @@
 """Measures with keys of their own in the builder: offered where they suit the data, previewed in words, and released."""
 
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,7 +98,18 @@ def test_each_is_previewed_and_released(app: Any, name: str) -> None:
     form = {"csrf": token(client, "/account"), **fields, "seen": digest[1]}
     answer = client.post("/d/commuters/release", data=form)
     assert answer.status_code == 303 and answer.headers["location"].startswith("/r/"), answer.text
-    assert title in client.get(answer.headers["location"]).text
+    place = answer.headers["location"].split("?")[0]
+    seen = client.get(place).text
+    assert title in seen
+    # The page gives its first table the title and the caption that the file for readers has.
+    head = r"<caption>(.*?)</caption>"
+    assert re.findall(head, seen)[0] == re.findall(head, client.get(f"{place}.html").text)[0]
+    assert client.get(f"{place}.xlsx").content[:2] == b"PK"
+    described = client.get(f"{place}.csv").headers["link"]
+    assert re.match(rf"<{place}\.csvw[^>]*>; rel=\"describedby\"", described)
+    first = html.unescape(re.findall(head, seen)[0].split("<span")[0])
+    assert client.get(f"{place}.csvw").json()["schema:hasPart"][0]["schema:name"] == first
+    assert first in html.unescape(client.get(f"{place}/cite").text)
 
 
 def test_a_test_before_an_answer_needs_one_row_and_says_so(app: Any) -> None:

@@ -220,6 +220,10 @@ def _send(request: Request, file: Download) -> Response:
     headers = {"ETag": file.etag, "Content-Disposition": f'attachment; filename="{file.filename}"'}
     # The same address holds the same file in other words for who reads another language.
     headers["Vary"] = "Cookie, Accept-Language"
+    if file.filename.endswith(".csv"):
+        # As CSV on the Web asks: where the description of the file is.
+        place = request.url.path.removesuffix(".csv")
+        headers["Link"] = f'<{place}.csvw?{request.url.query}>; rel="describedby"; type="application/csvm+json"'
     if file.is_public:
         headers["Cache-Control"] = "private, max-age=60"
     if request.headers.get("if-none-match") == file.etag:
