@@ -19,7 +19,8 @@ BEGINNING = """# Evidence
 This page is generated: `python -m verify NAME --save` runs a check and keeps its result, `python -m verify --page` writes what
 was kept. A check that does not hold is shown as such. What each check claims stands at the head of its module in `verify/`.
 The source of a run is named by its tree: `git log --format=%h | while read c; do echo $c $(git rev-parse $c:src); done` says which
-commits hold it. One that no commit holds was that of a branch before others were joined with it.
+commits hold it. One that no commit holds was that of a branch before others were joined with it. What the figures mean for users
+is said in [how well it works](measured.md).
 """
 PLAYED = """## The same noise on two neighbours
 

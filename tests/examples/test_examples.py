@@ -5,9 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # Run by tests that start a server: tests/engines/test_postgresql.py and test_spark.py.
@@ -54,12 +52,16 @@ def test_every_example_runs(script: Path, tmp_path: Path) -> None:
 def test_every_notebook_runs_and_is_stored_without_output(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    nbformat, nbclient = (
+        pytest.importorskip("nbformat"),
+        pytest.importorskip("nbclient"),
+    )  # not with the oldest versions
     for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     notebook = nbformat.read(path, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert len(code) >= 4 and not any(cell.outputs for cell in code)
-    NotebookClient(
+    nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
     assert code[-1].outputs[0]["data"]["text/html"].count("<table>") == 1
