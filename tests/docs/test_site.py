@@ -3,6 +3,7 @@
 import importlib.metadata
 import importlib.util
 import inspect
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -63,3 +64,12 @@ def test_the_page_of_error_codes_is_made_from_the_classes_and_every_code_has_a_r
     assert tool_page.PLACE.read_text(encoding="utf-8") == tool_page.page(), "run python tools/errors_page.py"
     codes = [kind.code for kind in tool_page.kinds()]
     assert len(codes) == len(set(codes)) >= 30 and set(codes) == set(tool_page.REMEDIES)
+
+
+def test_every_picture_is_made_by_a_script_and_shown_on_a_page() -> None:
+    docs = TOOLS.parent / "docs"
+    scripts = (TOOLS / "lesson_pictures.py", TOOLS.parent / "tests/server/browser/pictures.py")
+    made, pages = "".join(script.read_text() for script in scripts), "".join(p.read_text() for p in docs.rglob("*.md"))
+    for picture in (docs / "images").iterdir():
+        assert picture.suffix == ".png" and re.search(rf'"{picture.stem}(\.png)?"', made), picture.name
+        assert f"images/{picture.name})" in pages, f"{picture.name} is on no page"

@@ -109,11 +109,6 @@ def main(out: Path) -> None:
             )
             steps(context.new_page(), out)
             context.close()
-        phone = browser.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark", locale="de")
-        page = phone.new_page()
-        page.goto(f"{ADDRESS}/tables")
-        page.click("tbody a >> nth=0")
-        page.screenshot(path=out / "phone.png")
         browser.close()
         server.should_exit = True
         time.sleep(2)
