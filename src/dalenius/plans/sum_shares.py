@@ -115,15 +115,15 @@ def modelled(plan: SumPlan, layout: Layout, shares: FloatArray) -> FloatArray:
 
 def _noise(plan: SumPlan, part: SumPart, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Variance and excess of the noise of a part for each share; infinite where that is refused."""
-    question, found = plan.question, []
+    question, calibrations = plan.question, []
     moved = part.statistic.sensitivity(question.neighbours)
     for each in _CALIBRATED:
         try:
             made = question.choose(moved, share(question.budget, each))
-            found.append((made.variance, 0.0 if made.name == _NORMAL else EXCESS))
+            calibrations.append((made.variance, 0.0 if made.name == _NORMAL else EXCESS))
         except (Unsupported, TooLarge):
-            found.append((np.inf, 0.0))
-    variance, excess = np.array(found).T
+            calibrations.append((np.inf, 0.0))
+    variance, excess = np.array(calibrations).T
     between, calibrated = np.log(shares), np.log(np.array(_CALIBRATED, dtype=np.float64))
     with np.errstate(invalid="ignore"):
         variance = np.exp(np.interp(between, calibrated, np.log(variance)))

@@ -31,7 +31,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Sheet:
+class FileTables:
     """The tables of one file, in the words of readers, and the columns that they share."""
 
     tables: tuple[tuple[Release, Table, str], ...]
@@ -45,7 +45,7 @@ class Sheet:
         return [*([self.table_head] if self.table_head else []), *labels, *self.numbers]
 
 
-def sheet_of(release: Release, table: Table | None) -> Sheet:
+def sheet_of(release: Release, table: Table | None) -> FileTables:
     """All tables of a release, or the one given; several are told apart by their titles in the first column."""
     stored, release = release, as_read(release)
     every = [(part, each) for part in release.parts for each in part.tables]
@@ -69,7 +69,7 @@ def sheet_of(release: Release, table: Table | None) -> Sheet:
         code = _apart(f"{head}_code", taken, "_code") if codes_of(part.about, axis) else ""
         taken += [code] if code else []
         columns.append(Column(axis.name, head, code))
-    return Sheet(tables, table_head, tuple(columns), numbers)
+    return FileTables(tables, table_head, tuple(columns), numbers)
 
 
 def _apart(name: str, taken: Sequence[str], suffix: str) -> str:
@@ -93,7 +93,7 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     return "\n".join(lines) + "\n"
 
 
-def _rows(release: Release, table: Table, sheet: Sheet, confidence: float, delimiter: str) -> list[str]:
+def _rows(release: Release, table: Table, sheet: FileTables, confidence: float, delimiter: str) -> list[str]:
     """The lines of one table, its axes under the columns of the sheet."""
     numbers = number_columns(release, table, confidence, has_sampling=len(sheet.numbers) > len(columns_of([])))
     own, order = [axis.name for axis in table.space.axes], release.asked_order(table)
@@ -106,7 +106,7 @@ def _rows(release: Release, table: Table, sheet: Sheet, confidence: float, delim
     return [lines[cell] for cell in cells_in_order(table.space, order).tolist()]
 
 
-def _written(release: Release, axis: Axis, sheet: Sheet, delimiter: str) -> list[str]:
+def _written(release: Release, axis: Axis, sheet: FileTables, delimiter: str) -> list[str]:
     """Code and label of each category, ended by the delimiter."""
     labels = [_label(label, delimiter) + delimiter for label in axis.labels]
     if not any(column.code_head for column in sheet.columns if column.axis == axis.name):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dalenius.core.release import Release, Table
-from dalenius.publish._delimited import Sheet, sheet_of
+from dalenius.publish._delimited import FileTables, sheet_of
 from dalenius.publish._format import Format
 from dalenius.shown.display import displayed
 from dalenius.shown.finished import finished
@@ -49,14 +49,14 @@ def to_csvw(release: Release, table: Table | None = None, confidence: float = 0.
     return json.dumps({key: part for key, part in content.items() if part}, ensure_ascii=False, indent=2) + "\n"
 
 
-def _spoken(sheet: Sheet, confidence: float) -> Iterator[tuple[str, str]]:
+def _spoken(sheet: FileTables, confidence: float) -> Iterator[tuple[str, str]]:
     """Title and caption of each table, as every product says them."""
     for part, table, title in sheet.tables:
         display = next((each for each in displayed(part) if each.table is table), None)
         yield title, finished(part, display, confidence, title=title).caption if display else ""
 
 
-def _columns(sheet: Sheet, confidence: float) -> Iterator[dict[str, str]]:
+def _columns(sheet: FileTables, confidence: float) -> Iterator[dict[str, str]]:
     if sheet.table_head:
         yield {"name": sheet.table_head, "titles": sheet.table_head, "datatype": "string"}
     part, table, _ = sheet.tables[0]
