@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EXTRAS = {
     **dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "argon2", "itsdangerous", "httpx"), "server"),
     **dict.fromkeys(("multipart", "python_multipart"), "server"),
-    **dict.fromkeys(("openpyxl", "polars", "pandas", "pyreadstat"), "formats"),
+    **dict.fromkeys(("openpyxl", "xlsxwriter", "polars", "pandas", "pyreadstat"), "formats"),
     "psycopg": "postgres",
     "pyspark": "spark",
     "matplotlib": "plot",

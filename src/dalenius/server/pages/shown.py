@@ -53,7 +53,8 @@ class Shown:
     def read(self, release: Release) -> Release:
         """A release in the reader's words; in English it has its own."""
         language = self.wording.language
-        return speech.as_read(release if language == speech.DEFAULT else _spoken_part(self, release), language)
+        read = speech.as_read(release, language)
+        return read if language == speech.DEFAULT else speech.as_read(_spoken_part(self, read), language)
 
     def _known(self, name: str) -> DatasetView | None:
         try:
