@@ -387,8 +387,8 @@ def reach(
     from scipy.special import stdtrit
 
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    known = np.maximum(sampling, 0.0)
-    total = np.maximum(noise + known, _TINY)
+    floored = np.maximum(sampling, 0.0)
+    total = np.maximum(noise + floored, _TINY)
 
     def student(inverse: FloatArray) -> FloatArray:
         """The quantile at so many degrees of freedom, given by their inverse."""
@@ -396,7 +396,7 @@ def reach(
         return np.where(inverse < 1e-9, z, stdtrit(degrees, 0.5 + confidence / 2))
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        few = (known / total) ** 2 / np.maximum(records - 1, 1)
+        few = (floored / total) ** 2 / np.maximum(records - 1, 1)
         quantile = student(uncertainty / (2 * total**2) + few)
         excess = np.minimum(fourth / total**2, EXCESS)
         error = np.sqrt(uncertainty)

@@ -50,8 +50,8 @@ class Dependence:
             return 1.0
         noise, sampling, uncertainty = np.vstack([own, own.sum(axis=0)]).T
         total = np.maximum(noise + np.maximum(sampling, 0.0), 1e-300)
-        known = {"sampling": sampling, "uncertainty": uncertainty}
-        one, two, both = reach(self.confidence, noise, fourth=np.zeros(3), **known) * np.sqrt(total)
+        measured = {"sampling": sampling, "uncertainty": uncertainty}
+        one, two, both = reach(self.confidence, noise, fourth=np.zeros(3), **measured) * np.sqrt(total)
         return min(float(both / hypot(one, two)), 1.0)
 
     def _side(self, first: ReleasedNumber, second: ReleasedNumber, side: int) -> float:
