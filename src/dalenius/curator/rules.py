@@ -18,13 +18,14 @@ from dalenius.core.budget import Budget
 from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Definition
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.evidence import UNVETTED
-from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
+from dalenius.core.law import Additive, Censored, IntArray, Joint, Law, Withheld
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import BatchPlan, TablePlan
+from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Block, Release
+from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
-from dalenius.engines import engine_for
 from dalenius.errors import AfterCharge, NotAllowed, ParameterError, UnknownName, Unsupported
 from dalenius.plans.ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess import adds_up, adjusted, adjustments, largest_error, shown_from, within
@@ -317,12 +318,39 @@ def _measured(plan: TablePlan, domain: Domain) -> tuple[Block, ...]:
     if gate.functions_of(plan):
         return ()
     keyed = gate.with_keys(plan, "rehearsal", bytes(32))
-    no_records = engine_for([]).open(domain, [], others={name: [] for name in domain.tables})
     try:
-        passage = gate.run(keyed, no_records, plan.neighbours, plan.reservation, SystemRandomness())
+        passage = gate.run(keyed, _NoRecords(domain), plan.neighbours, plan.reservation, SystemRandomness())
     except AfterCharge:
         return ()
     return () if passage.is_silent else passage.blocks
+
+
+class _NoRecords:
+    """A source of a declared domain without any rows."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+
+    def table(self, query: TableQuery) -> Sealed[IntArray]:
+        return Sealed(np.zeros(query.space.size, dtype=np.int64))
+
+    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
+        return Sealed(np.zeros(0, dtype=np.int64))
+
+    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
+        return Sealed(())
+
+    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
+        return Sealed(np.zeros(len(query.clips) + 1, dtype=np.int64))
+
+    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
+        return iter(())
+
+    def fingerprint(self, key: bytes) -> str:
+        return ""
+
+    def judge(self) -> Mapping[str, Any]:
+        return {}
 
 
 def not_served(method: Method, question: Question) -> Unsupported:
