@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from dalenius import Curator
 from dalenius.algebra import tabulation
@@ -15,7 +16,7 @@ from dalenius.core.release import Release
 from dalenius.testing import error_kit
 from dalenius.testing.simulated import QUICK, ReplicatedExample
 
-POLICY = {"budget": {"rho": 1000}, "allow": {"acknowledge": ["fixed_weights"]}}
+POLICY = {"budget": {"rho": 1000, "delta": "0.5"}, "allow": {"acknowledge": ["fixed_weights"]}}
 LARGE = {"definition": "approximate", "epsilon": 20, "delta": "1e-4"}
 
 
@@ -80,10 +81,27 @@ def test_quantiles_reach_as_far_as_drawn_releases_and_keep_what_an_accuracy_is_p
             assert 0.6 * preview["half_width_95_at_most"] < released <= preview["half_width_95_at_most"]
 
 
+@pytest.mark.parametrize(("measure", "replicates"), [("mean", 5), ("total", 5), ("mean", 40)])
+def test_margins_from_replicates_lie_between_the_ends_that_a_plan_states(
+    measure: str, replicates: int, tmp_path: Path
+) -> None:
+    values = np.random.default_rng(9).random(CELLS * RECORDS)
+    table = {"rows": ["cell"], "measure": measure, "of": "x", "error": "bootstrap", "replicates": replicates}
+    preview, release = planned_and_released(table, values, values, tmp_path / "l.sqlite", rho=4, delta="1e-4")
+    lower, upper = tabulation.bounds(release, release.table)
+    least, most = (preview[f"half_width_95_at_{end}"] for end in ("least", "most"))
+    inside = int((((upper - lower) / 2 >= least) & ((upper - lower) / 2 <= most)).sum())
+    # Nine tenths of the margins, by construction: neither fewer nor all of a narrower law's.
+    assert binomtest(inside, CELLS, 0.9).pvalue > 0.0005
+    assert least < preview["half_width_95"] < most
+
+
 CELLS, RECORDS = 40, 1000
 
 
-def planned_and_released(table: dict[str, Any], values: Any, weights: Any, ledger: Path) -> tuple[Any, Release]:
+def planned_and_released(
+    table: dict[str, Any], values: Any, weights: Any, ledger: Path, **privacy: Any
+) -> tuple[Any, Release]:
     """What is planned and what is released of cells whose values and weights are these parts of their bounds."""
     names = [f"c{k}" for k in range(CELLS)]
     document = {
@@ -99,5 +117,5 @@ def planned_and_released(table: dict[str, Any], values: Any, weights: Any, ledge
     noise = RecordedRandomness(f"{table} {ledger.name}")
     with Curator.open(data, document, ledger=ledger, policy=POLICY, rng=noise) as curator:
         curator.register()
-        request = {"table": table, "privacy": {"rho": "1/20", "in_cells_of": RECORDS}}
+        request = {"table": table, "privacy": {"rho": "1/20", "in_cells_of": RECORDS, **privacy}}
         return curator.plan(request).preview, curator.release(request)

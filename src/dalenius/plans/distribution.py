@@ -21,7 +21,7 @@ from dalenius.algebra.estimate_law import STRUCTURE
 from dalenius.algebra.estimates import CURVES, estimated, flat
 from dalenius.algebra.intervals import Estimated
 from dalenius.algebra.listed import LISTS, estimates_of_lists, without_structural
-from dalenius.algebra.shapes import EVEN, SKEWED, mean_power
+from dalenius.algebra.shapes import mean_power
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.law import Additive, FloatArray, Joint
@@ -34,8 +34,8 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.plans.design import design_law, design_notes, public_size
 from dalenius.plans.margins.plan import plan_margins
 from dalenius.plans.priced import named_steps, priced, share
-from dalenius.plans.sum_parts import WEIGHTS, WIDEST
-from dalenius.plans.sum_plan import CLIPPED, estimate_tables
+from dalenius.plans.sum_parts import SHAPES, WEIGHTS, WIDEST
+from dalenius.plans.sum_plan import CLIPPED, by_upper_tail, estimate_tables
 from dalenius.plans.weighted import SHARE_FOR_VARIANCE, fixed_weight
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -185,10 +185,10 @@ def _plan_table(question: Question, points: tuple[int, ...], weight: Weight | No
 
 
 def _typical_bins(records: int, bins: int, weight: Weight | None, power: int) -> FloatArray:
-    """What the bins of two curves count, powers of weights where there are any: spread evenly, and skewed."""
+    """What the bins of a curve of each shape count, powers of weights where there are any."""
     ends = np.arange(bins + 1) / bins
     curves = []
-    for shape in (EVEN, SKEWED):
+    for shape in SHAPES:
         each = 1.0 if weight is None else mean_power(weight[1].low, weight[1].high, power, WEIGHTS[shape])
         curves.append(records * each * -np.diff((1 - ends) ** shape))
     return np.array(curves)
@@ -209,27 +209,31 @@ def _preview(
         values = np.rint(counts).astype(np.int64).reshape(-1)
         space = CellSpace((Axis(variable="drawn", labels=tuple(map(str, range(values.size)))),))
         blocks.append(Block(name=measurement.name, space=space, values=values, law=Additive(measurement.mechanism)))
-    made = estimated(law, blocks, 2 * (bins - 1))
+    made = estimated(law, blocks, len(SHAPES) * (bins - 1))
     return {
         "cells": cells,
         "structural_zeros": len(question.space.structural_zeros) * len(law.parameters["points"]),
         "records": records,
         "levels": len(law.parameters["widths"]),
-        **_expected(made, bins, noise / _typical_bins(records, bins, weight, 1)[0].sum()),
+        **_expected(made, bins, noise / _typical_bins(records, bins, weight, 1).sum(axis=1)),
         "law": measurements[0].law.to_dict(),
     }
 
 
-def _expected(made: Estimated, bins: int, noise: float) -> dict[str, float]:
+def _expected(made: Estimated, bins: int, noise: FloatArray) -> dict[str, Any]:
     """Standard error of the worst point, and the half-width of each band; that of 95 of 100 releases where values are
-    skewed, too, and where noise in the number of records, in parts of these, makes them few.
+    skewed, too, and by their upper tail, where noise in the number of records, in parts of these, makes them few.
     """
-    lower, upper = (end.reshape(2, -1) for end in made.ends(0.95, False))
-    # Bands are cut to what is possible, in the middle last.
-    even, skewed = ((upper - lower) / 2).max(axis=1)
-    most = max(even, skewed) / max(1 - _FEWER * noise, _LEAST)
-    expected = {"std_error": sqrt(float(made.variance[: bins - 1].max())), "half_width_95": float(even)}
-    expected["half_width_95_at_most"] = float(f"{most:.9g}")
+    lower, upper = (np.reshape(end, (len(SHAPES), -1)) for end in made.ends(0.95, False))
+    # Bands are cut to what is possible, in the middle last; where nothing is known they are all of it.
+    halves = np.nan_to_num((upper - lower) / 2, nan=0.5).max(axis=1)
+    most = np.minimum(halves / np.maximum(1 - _FEWER * noise, _LEAST), 0.5)
+    expected: dict[str, Any] = {
+        "std_error": sqrt(float(made.variance[: bins - 1].max())),
+        "half_width_95": float(halves[0]),
+    }
+    expected["half_width_95_at_most"] = float(f"{most[:2].max():.9g}")
+    expected |= by_upper_tail([most[0], *most[2:]])
     if made.sampled is None:
         return expected
     lower, upper = (end[: bins - 1] for end in made.ends(0.95, True))
@@ -350,9 +354,9 @@ def _typical_curve(
     grain: float,
     weight: Weight | None,
     stated: Mapping[str, Any],
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Errors of one curve; variances are those of a bin and of all bins together, list by list."""
-    of_bin, of_all = (np.array([each] * 2) for each in variances[0])
+    of_bin, of_all = (np.array([each] * len(SHAPES)) for each in variances[0])
     counts = _typical_bins(records, bins, weight, 1)
     noise = ClassNoise(bins=bins, of_bin=of_bin, of_all=of_all, is_normal=True, grain=grain)
     made = Distribution(
@@ -362,4 +366,4 @@ def _typical_curve(
         squares=_typical_bins(records, bins, weight, 2) if len(variances) > 1 else None,
         is_weighted=weight is not None,
     )
-    return _expected(flat(made), bins, sqrt(of_all[0]) / counts[0].sum())
+    return _expected(flat(made), bins, sqrt(of_all[0]) / counts.sum(axis=1))

@@ -241,7 +241,11 @@ def _law(
 def _preview(
     question: Question, step: ResampledTotals, added: Resampled, size: int | None, scale: Fraction, *, is_quotient: bool
 ) -> Mapping[str, Any]:
-    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
+    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds, and between what
+    nine tenths of the margins lie: they follow the spread of the replicates, which few tell badly.
+    """
+    from scipy.special import chdtri
+
     records = size or question.records
     squares = records * step.price.reach**2 * float(added.evenness)
     made = _typical(
@@ -249,12 +253,20 @@ def _preview(
     )
     unit = float(scale) / step.factor / (records if is_quotient else 1)
     error = unit * sqrt(float(made.spread[0]) / made.count)
+
+    def half(tail: float) -> float:
+        spread = float(made.spread[0] * chdtri(made.count - 1, tail)) / (made.count - 1)
+        drawn = replace(made, totals=with_spread(made.count, spread)[None, :])
+        return float(f"{unit * drawn.half_widths(0.95, is_sampling=False)[0]:.9g}")
+
     return {
         "cells": question.space.size,
         "structural_zeros": len(question.space.structural_zeros),
         "records": records,
         "std_error": error,
         "half_width_95": unit * float(made.half_widths(0.95, is_sampling=False)[0]),
+        "half_width_95_at_least": half(0.95),
+        "half_width_95_at_most": half(0.05),
         "std_error_with_sampling": unit
         * float(made.half_widths(0.95, is_sampling=True)[0])
         / NormalDist().inv_cdf(0.975),

@@ -19,7 +19,6 @@ from dalenius.algebra.estimates import estimator_of
 from dalenius.algebra.estimator import ROWS
 from dalenius.algebra.intervals import estimate
 from dalenius.algebra.listed import LISTS, class_forms, estimates_of_lists, without_structural
-from dalenius.algebra.shapes import EVEN, SKEWED
 from dalenius.algebra.sums import EXCESS, MeasuredArrays, Sums
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
@@ -28,19 +27,18 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.margins.plan import plan_margins
 from dalenius.plans.priced import named_steps, priced, share
-from dalenius.plans.sum_parts import power_of, typical_of
-from dalenius.plans.sum_plan import DRAWS, SumPlan, law_of_forms, named, normal_points
+from dalenius.plans.sum_parts import SHAPES, power_of, typical_of
+from dalenius.plans.sum_plan import DRAWS, SumPlan, by_upper_tail, law_of_forms, named, normal_points
 from dalenius.spec.notes import note
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Listed:
-    """One list: its plan, the sums that it tells, and what its arrays hold of a row in a typical cell."""
+    """One list: its plan, the sums that it tells, and what its arrays hold of a row in a typical cell of each shape."""
 
     plan: TablePlan
     names: tuple[str, ...]
-    typical: tuple[float, ...]
-    skewed: tuple[float, ...]
+    typical: tuple[tuple[float, ...], ...]
     classes: int = 0
     is_product: bool = False
 
@@ -113,19 +111,19 @@ def _listed(plan: SumPlan, name: str, part: Fraction, *, is_product: bool) -> _L
         assert plan.classes is not None
         amounts = _amounts(plan, ROWS, weighted)
         made = plan_margins(question, amounts, budget, plan.classes.axis)
-        typical = typical_of(plan, ROWS, weighted)
-        shared = (*(typical * each for each in plan.classes.typical), 0.0)
+        own = plan.classes
+        shares = (own.typical, own.skewed, own.typical, own.typical)
+        counted = [typical_of(plan, ROWS, weighted, shape) for shape in SHAPES]
         return _Listed(
             plan=made,
-            names=(ROWS, *plan.classes.groups),
-            typical=shared,
-            skewed=shared,
+            names=(ROWS, *own.groups),
+            typical=tuple((*(row * part for part in parts), 0.0) for row, parts in zip(counted, shares, strict=True)),
             classes=len(plan.classes.axis),
             is_product=is_product,
         )
     made = plan_margins(question, _amounts(plan, name, weighted), budget)
-    even, skewed = ((typical_of(plan, name, weighted, shape),) for shape in (EVEN, SKEWED))
-    return _Listed(plan=made, names=(name,), typical=even, skewed=skewed, is_product=is_product)
+    typical = tuple((typical_of(plan, name, weighted, shape),) for shape in SHAPES)
+    return _Listed(plan=made, names=(name,), typical=typical, is_product=is_product)
 
 
 def _amounts(plan: SumPlan, name: str, weighted: int) -> Amounts | None:
@@ -172,7 +170,7 @@ def _law(plan: SumPlan, lists: Sequence[_Listed]) -> EstimateLaw:
             target |= class_forms(places, each.classes, groups, Fraction(1))
         else:
             target[each.names[0]] = LinearForm.array(places)
-        places += len(each.typical)
+        places += len(each.typical[0])
     least = _bottom_noise(plan, sums, lists)
     return law_of_forms(plan, sums, products, least)
 
@@ -248,12 +246,11 @@ def _totals(
 
 def _preview(plan: SumPlan, law: EstimateLaw, lists: Sequence[_Listed]) -> dict[str, Any]:
     """Both errors of every margin in a cell of typical size whose values are spread evenly over the declared bounds,
-    and the margin of error that 95 of 100 releases keep below, also where values lie near the lower bound.
+    and the margin of error that 95 of 100 releases keep below, also where values lie near the lower bound, and by their
+    upper tail.
     """
     margins: list[dict[str, Any]] = []
-    shapes = np.array(
-        [[*chain.from_iterable(shape)] for shape in zip(*((one.typical, one.skewed) for one in lists), strict=True)]
-    )
+    shapes = np.array([[*chain.from_iterable(shape)] for shape in zip(*(one.typical for one in lists), strict=True)])
     points = normal_points(shapes.shape[1], DRAWS)
     for place, shown in enumerate(plan.question.margins or ()):
         by_list = [each.plan.preview["margins"][2 * place if each.classes else place] for each in lists]
@@ -266,7 +263,7 @@ def _preview(plan: SumPlan, law: EstimateLaw, lists: Sequence[_Listed]) -> dict[
         made = estimate(estimator_of(law), Sums(law, MeasuredArrays(values, variance[:, None], excess)))
         lower, upper = made.ends(0.95, False)
         halves = ((upper - lower) / 2).reshape(len(shapes), -1)
-        reached = np.quantile(halves, 0.95, axis=1, method="higher").max()
+        reached = np.quantile(halves, 0.95, axis=1, method="higher")
         both = {} if made.sampled is None else {"std_error_with_sampling": sqrt(float(made.sampled[0]))}
         margins.append(
             {
@@ -275,7 +272,8 @@ def _preview(plan: SumPlan, law: EstimateLaw, lists: Sequence[_Listed]) -> dict[
                 "records": records,
                 "std_error": sqrt(float(made.variance[0])),
                 "half_width_95": float(halves[0, 0]),
-                "half_width_95_at_most": float(f"{reached:.9g}"),
+                "half_width_95_at_most": float(f"{reached[:2].max():.9g}"),
+                **(by_upper_tail([reached[0], *reached[2:]]) if np.isfinite(reached).all() else {}),
                 **both,
             }
         )
