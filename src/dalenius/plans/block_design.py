@@ -149,9 +149,9 @@ def _correction(question: Question, name: str) -> str:
     if named is None or correction in model.corrections:
         return correction
     if correction == "firth":
-        known = ", ".join(each for each in sorted(MODELS) if MODELS[each].is_firth)
+        models = ", ".join(each for each in sorted(MODELS) if MODELS[each].is_firth)
         others = f" {name!r} has {' or '.join(model.corrections)}." if model.corrections else ""
-        raise Unsupported(f"Firth's correction is known here for {known}.{others}", key="correction")
+        raise Unsupported(f"Firth's correction is known here for {models}.{others}", key="correction")
     raise Unsupported(f"The model {name!r} has no {correction} correction; leave it out.", key="correction")
 
 
