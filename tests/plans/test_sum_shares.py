@@ -75,7 +75,7 @@ def test_widths_are_smaller_by_their_product(measure: str, privacy: Any, kind: s
     is_known = np.isfinite(made.widths)
     assert np.all(is_known == np.isfinite(start.widths)) and is_known.any()
     gained = np.where(is_known, np.log(start.widths) - np.log(made.widths), 0.0).sum(axis=1)
-    assert made is start or gained @ np.arange(1, len(gained) + 1) > 0.002 * is_known.sum()
+    assert made is start or gained @ np.array([2, 3])[: len(gained)] > 0.002 * is_known.sum()
     assert sum(made.shares) == sum(start.shares) == 1 and min(made.shares) >= Fraction(1, 20)
     if made is not start:
         assert {share * PARTS % 1 for share in made.shares} == {0}
@@ -126,9 +126,10 @@ def test_what_is_read_keeps_half_of_its_declared_share(pairs: Any) -> None:
     ((start, _),) = pairs
     reads = len(start.parts) - start.layout.spread
     shares = choices(start.layout)
-    assert len(shares) > 1000 and shares.sum(axis=1) == pytest.approx(1)
+    assert len(shares) > 100 and shares.sum(axis=1) == pytest.approx(1)
     assert np.all(shares[:, :reads] >= np.array(start.shares[:reads], dtype=np.float64) / 2 - 1e-12)
     assert np.all(shares[:, reads:].sum(axis=1) <= 0.5) and shares.min() >= 0.05
+    assert start.layout.parts[-1].name.startswith("influences") and shares[:, -1].min() == 0.3
 
 
 def test_a_layout_that_cannot_be_measured_leaves_the_declared_one(pairs: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Ways to measure the sums of a plan: which of them are measured together, and the declared share of each part."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import prod
@@ -55,12 +55,14 @@ def layouts(plan: SumPlan) -> Iterator[Callable[[], Layout]]:
         return
     for degrees in _boxes(plan, plan.reads):
         yield partial(_beside, plan, partial(powers, degrees=degrees, weighted=1))
-    if not plan.products or plan.uses_influence or plan.weight is not None:
+    # Higher powers make what is read more exact, too, whether the error of sampling needs them or not.
+    whole = replace(plan, has_sampling=True)
+    if not whole.products or whole.uses_influence or plan.weight is not None:
         return
-    for degrees in _boxes(plan, plan.products):
+    for degrees in _boxes(plan, whole.products):
         names = [name.split() for name in plan.products]
         is_covering = all(name.count(role) <= degree for name in names for role, degree in degrees.items())
-        if len(plan.products) > 1 and is_covering:
+        if len(names) > 1 and is_covering:
             yield partial(_spread_boxed, plan, degrees)
         if ROWS in plan.reads or len(degrees) > 1:
             yield partial(_beside, plan, partial(powers, degrees=degrees, weighted=1))
