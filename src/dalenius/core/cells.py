@@ -13,7 +13,8 @@ from typing import cast, overload
 from dalenius.errors import ParameterError, TooLarge, UnknownName
 
 MOST_CELLS = 50_000_000
-MOST_HELD = 1_000_000
+MOST_HELD = 10_000
+"""Numbers that stand for labels are held as texts up to so many."""
 
 
 class Numbered(Sequence[str]):

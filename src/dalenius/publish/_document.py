@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from dalenius.algebra.tabulation import tidy, tidy_list
-from dalenius.core.cells import MOST_HELD, Axis, CellSpace, Numbered, numbered
+from dalenius.core.cells import Axis, CellSpace, Numbered, numbered
 from dalenius.core.law import FloatArray, IntArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Subject, Table, labels_of
 from dalenius.errors import DocumentError
@@ -31,7 +31,7 @@ def is_large(release: Release) -> bool:
     """Whether the numbers of a release are kept in columns."""
     cells = sum(len(table.values) for table in release.tables)
     longest = max((len(block.values) for block in release.blocks), default=0)
-    return not release.members and (cells >= LARGE or longest > MOST_HELD)
+    return not release.members and (cells >= LARGE or longest > LARGE)
 
 
 @dataclass(frozen=True, eq=False)
