@@ -51,7 +51,13 @@ def sheet_of(release: Release, table: Table | None) -> FileTables:
     every = [(part, each) for part in release.parts for each in part.tables]
     chosen = None if table is None else labelled_table(stored, release, table)
     named = zip(every, titles(release), strict=True)
-    tables = tuple((part, each, title) for (part, each), title in named if chosen is None or each is chosen)
+    # Tables of a batch also bear the titles that they were given.
+    own = ((part, each, part.about.title if release.members else "", title) for (part, each), title in named)
+    tables = tuple(
+        (part, each, f"{given}: {title}" if given else title)
+        for part, each, given, title in own
+        if chosen is None or each is chosen
+    )
     if not tables and chosen is not None:
         tables = ((release.owner(chosen), chosen, ""),)
     numbers = columns_of([each for _, each, _ in tables])
