@@ -91,7 +91,20 @@ class FetchedColumns:
         return f"SELECT {', '.join([*parts, *([further] if further else [])])} FROM {self.relation.sql}"
 
     def code(self, names: Sequence[str], batch: Any) -> dict[str, Column]:
-        return {name: self._code_one(name, batch, f"v{i}") for i, name in enumerate(names)}
+        fetched, coded = batch.schema.names, dict[str, Column]()
+        for place, name in enumerate(names):
+            variable, label = self.domain.variable(name), f"v{place}"
+            if f"{label}_matched" in fetched:
+                missing = batch.column(f"{label}_missing") if f"{label}_missing" in fetched else None
+                coded[name] = code_matched(variable, batch.column(f"{label}_matched"), missing)
+                continue
+            array = batch.column(label)
+            coded[name] = codes = code_array(variable, array)
+            if f"{label}_rest" in fetched and array.null_count:
+                coded[name] = codes = expanded(codes)
+                rest = batch.column(f"{label}_rest").filter(array.is_null())
+                codes[nulls(array)] = code_by_dictionary(variable, rest).expand()
+        return coded
 
     def _expressions(self, name: str) -> Iterator[tuple[str, str]]:
         """What is fetched for a variable, with the suffix under which it is fetched."""
@@ -125,19 +138,6 @@ class FetchedColumns:
             yield f"CASE WHEN {fast} IS NULL THEN {column} END", "_rest"
         else:
             yield column, ""
-
-    def _code_one(self, name: str, batch: Any, label: str) -> Column:
-        variable, fetched = self.domain.variable(name), batch.schema.names
-        if f"{label}_matched" in fetched:
-            missing = batch.column(f"{label}_missing") if f"{label}_missing" in fetched else None
-            return code_matched(variable, batch.column(f"{label}_matched"), missing)
-        array = batch.column(label)
-        codes = code_array(variable, array)
-        if f"{label}_rest" in fetched and array.null_count:
-            codes = expanded(codes)
-            rest = batch.column(f"{label}_rest").filter(array.is_null())
-            codes[nulls(array)] = code_by_dictionary(variable, rest).expand()
-        return codes
 
     def judged(self, variable: Variable) -> JudgedColumn:
         """What the database may judge of a column by itself, and what is left."""

@@ -70,11 +70,6 @@ def leaf_of(table: StateTable, row: Row) -> bytes:
     return hashes.leaf_digest(salt, ascii((table.name, columns)))
 
 
-def blind(salt: bytes, root: bytes) -> str:
-    """Return what a line holds of a state."""
-    return sha256(salt + root).hexdigest()
-
-
 def changed_outside(table: str) -> LedgerCorrupt:
     """Return the refusal, which shows nothing of what the row holds or held."""
     return LedgerCorrupt(
@@ -117,7 +112,7 @@ class Witness:
             if (seq, digest, root) != (0, GENESIS, EMPTY):
                 try:
                     entry = Entry.read(line)
-                    is_right = (entry.seq, entry.digest, entry.state) == (seq, digest, blind(salt, root))
+                    is_right = (entry.seq, entry.digest, entry.state) == (seq, digest, sha256(salt + root).hexdigest())
                 except (LedgerCorrupt, TypeError) as error:
                     raise changed_outside("head") from error
                 if not is_right or not self._anchor.has_signed(self._name(), Head(seq, digest), entry.at, signature):
@@ -219,7 +214,7 @@ class Witness:
             self._put(query, tree, name, hashes.leaf_digest(mark[1], ascii((table.name, [*row, seq]))))
             if table.keys:
                 self._written.append((name, (*row, *mark)))
-        draft.seal(blind(salts[:SALT_SIZE], tree.seal()))
+        draft.seal(sha256(salts[:SALT_SIZE] + tree.seal()).hexdigest())
         ledger = draft.lines[0].digest if draft.lines[0].seq == 1 else self._name()
         return marks, salts[:SALT_SIZE], self._anchor.sign(ledger, draft.tip, draft.lines[-1].at)
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
@@ -239,20 +239,14 @@ class SqliteStore:
             except (DaleniusError, OSError):
                 self._abandon()
             else:
-                self._checkpoint()
+                # The log is emptied into the file, unless it is in use: whoever uses it does so when they close. Every
+                # line stands in the log, and is found there when the ledger is opened next.
+                with suppress(OSError, sqlite3.Error):
+                    if self._lock >= 0:
+                        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        self._connection.execute("PRAGMA busy_timeout = 0")
+                        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             self._release()
-
-    def _checkpoint(self) -> None:
-        """Empty the log into the file, unless it is in use: whoever uses it does so when they close."""
-        if self._lock < 0:
-            return
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._connection.execute("PRAGMA busy_timeout = 0")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        except (OSError, sqlite3.Error):
-            # Every line stands in the log, and is found there when the ledger is opened next.
-            return
 
     def close_if_idle(self) -> None:
         if self._turn.acquire(blocking=False):

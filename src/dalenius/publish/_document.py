@@ -281,8 +281,19 @@ def _read(document: dict[str, Any]) -> Release:
         return _read(whole).with_members([_read(member) for member in document["members"]])
     provenance = dict(document["provenance"])
     provenance |= {name: tuple(provenance.get(name, ())) for name in ("warnings", "extensions")}
+    blocks = (
+        Block(
+            name=block["name"],
+            role=block["role"],
+            space=_read_space(block["space"]),
+            values=np.asarray(block["values"], dtype=np.int64),
+            law=law_from_dict(block["law"]),
+            parameters=block["parameters"],
+        )
+        for block in document["blocks"]
+    )
     return Release(
-        blocks=tuple(_read_block(b) for b in document["blocks"]),
+        blocks=tuple(blocks),
         tables=tuple(_read_table(t) for t in document["tables"]),
         law=law_from_dict(document["law"]),
         provenance=Provenance(**provenance),
@@ -300,17 +311,6 @@ def _read_space(document: dict[str, Any]) -> CellSpace:
         for a, own in zip(document["axes"], labels, strict=True)
     )
     return CellSpace(axes, frozenset(tuple(c) for c in document["structural_zeros"]))
-
-
-def _read_block(document: dict[str, Any]) -> Block:
-    return Block(
-        name=document["name"],
-        role=document["role"],
-        space=_read_space(document["space"]),
-        values=np.asarray(document["values"], dtype=np.int64),
-        law=law_from_dict(document["law"]),
-        parameters=document["parameters"],
-    )
 
 
 def _read_table(document: dict[str, Any]) -> Table:
