@@ -21,16 +21,17 @@ def picture(shown: FinishedTable, kind: str = BARS) -> tuple[str, str]:
     def text(value: float) -> str:
         return f"{number(100 * value)}\u202f%" if crosstab.show != "value" else number(value, shown.digits, language)
 
+    doubt = " " + word("unreliable", language) if any(mark.is_unreliable for mark in marks) else ""
     if kind == HEAT:
         width = prod(map(len, crosstab.column_axes))
         lines = [every[i : i + width] for i in range(0, len(every), width)][:MOST_BARS]
         rows = [line[0].group or line[0].label for line in lines]
         heads = [mark.label for mark in lines[0]] if crosstab.column_axes else [""]
         drawn = len(lines) * min(width, MOST_COLUMNS)
-        note = word("heat", language) + _left_out(drawn, len(every), "first", language)
+        note = word("heat", language) + doubt + _left_out(drawn, len(every), "first", language)
         return heat(rows, heads, lines, title=shown.title, description=note, show=text), note
     largest = _largest(marks)
-    note = word("whiskers" if crosstab.has_margins else "bars", language)
+    note = word("whiskers" if crosstab.has_margins else "bars", language) + doubt
     note += _left_out(len(largest), len(marks), "largest", language)
     if len(marks) < len(every):
         note += " " + word("no_number", language, cells=number(len(every) - len(marks), language=language))

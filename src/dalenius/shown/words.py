@@ -13,8 +13,9 @@ MINUS = "\u2212"
 WORDS: Mapping[str, Mapping[str, str]] = translated(
     {
         "bars": "Bars are released values, without a margin of error.",
-        "whiskers": "Bars are released values; whiskers are their intervals. Pale bars marked ‡ are unreliable.",
-        "heat": "Darker is more. ‡ marks unreliable numbers.",
+        "whiskers": "Bars are released values; whiskers are their intervals.",
+        "heat": "Darker is more.",
+        "unreliable": "‡ marks unreliable numbers.",
         "largest": "The {drawn} largest of {numbers} numbers are drawn; the rest is left out.",
         "first": "The first {drawn} of {numbers} numbers are drawn; the rest is left out.",
         "no_number": "{cells} cells without a number are left out.",
