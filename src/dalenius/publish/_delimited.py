@@ -54,8 +54,8 @@ def sheet_of(release: Release, table: Table | None) -> FileTables:
     # Tables of a batch also bear the titles that they were given.
     own = ((part, each, part.about.title if release.members else "", title) for (part, each), title in named)
     tables = tuple(
-        (part, each, f"{given}: {title}" if given else title)
-        for part, each, given, title in own
+        (part, each, f"{above}: {title}" if above else title)
+        for part, each, above, title in own
         if chosen is None or each is chosen
     )
     if not tables and chosen is not None:
