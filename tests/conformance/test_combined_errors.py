@@ -38,6 +38,9 @@ def test_a_halved_error_is_seen_in_a_combination(monkeypatch: pytest.MonkeyPatch
     honest = intervals.reach
     monkeypatch.setattr(intervals, "reach", lambda *args, **keywords: honest(*args, **keywords) / 2)
     for shape in ("number", "table"):
-        example = combined_errors.replicated(Combination("ratio", ("weighted",), shape), combined_errors.THIN)
+        example = combined_errors.replicated(
+            Combination("ratio", ("weighted",), shape),
+            replace(combined_errors.THIN, cells=200, limited=200, numbers=200),
+        )
         unkept = [f for table in in_world(example, "skewed", "half") for f in error_kit.judge_coverage(table, "skewed")]
         assert unkept, shape

@@ -185,9 +185,12 @@ def test_every_product_shows_every_table_with_its_subject(curator: Curator, caps
     for text in (formats()["html"].content(release).decode(), capsys.readouterr().out, release._repr_html_()):
         for words in ("Three at once", "Everybody", "Women", "sex: female", "Total of income"):
             assert words in text
-    assert csv.count("\nEverybody,") == 6 and csv.count("\nWomen,") == 3 and csv.count("sex: female") == 3
+    assert csv.count('\n"Everybody: ') == 6 and csv.count('\n"Women: ') == 3 and csv.count("sex: female") == 3, csv
     second = formats()["csv"].content(release, release.tables[1]).decode()
-    assert second.count("sex: female") == 3 and "Total of income" not in second
+    assert second.count("released") == 3 and "Total of income" not in second
+    # What a file is about stands in the description beside it.
+    about = formats()["csvw"].content(release, release.tables[1]).decode()
+    assert "sex: female" in about and "Total of income" not in about
     assert repr(release) == (
         "<Release of toys 1: Three at once\n 3 tables charged as one, zero_concentrated rho 0.25, published>"
     )

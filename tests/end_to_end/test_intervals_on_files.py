@@ -29,8 +29,8 @@ def test_narrow_intervals_are_rejected(tmp_path: Path, monkeypatch: pytest.Monke
     """Intervals of half their width, and with sampling those of the noise alone."""
     honest = files.tabulation.bounds
 
-    def halved(*asked: object) -> tuple[np.ndarray, np.ndarray]:
-        lower, upper = honest(*asked)  # type: ignore[arg-type]
+    def halved(*asked: object, **keys: object) -> tuple[np.ndarray, np.ndarray]:
+        lower, upper = honest(*asked, **keys)  # type: ignore[arg-type]
         middle, quarter = (lower + upper) / 2, (upper - lower) / 4
         return middle - quarter, middle + quarter
 

@@ -80,7 +80,7 @@ def test_library_and_command_line_give_the_same_release(office: Path, monkeypatc
             document["provenance"].pop(key)
     assert ours == theirs
     table = (office / "out" / "table.csv").read_text().splitlines()
-    assert table[0] == "grade,branch,value,std_error,lower,upper,status,measure,unit,filter"
+    assert table[0] == "grade,branch,value,std_error,lower,upper,status"
     assert len(table) == 7
 
 

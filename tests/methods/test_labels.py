@@ -62,9 +62,9 @@ def test_hostile_labels_are_escaped_and_unprintable_ones_count_nowhere(tmp_path:
     assert axis.labels == (*sorted((*HOSTILE, "rare")), "other")
     # Declared texts, names of declared categories and what cannot be printed are not in the rest either.
     assert abs(release.table.values[-1]) < 20
-    content = {name: form.content(release).decode() for name, form in formats().items()}
+    content = {name: formats()[name].content(release).decode() for name in ("html", "csv")}
     assert "<script>" not in content["html"] and "&lt;script&gt;" in content["html"]
-    assert "\n'=1+1," in content["csv"] and '\n"""quoted"", and more",' in content["csv"]
+    assert "\n,'=1+1," in content["csv"] and '\n,"""quoted"", and more",' in content["csv"]
     assert "<script>" not in release._repr_html_()
     path = tmp_path / "release.json"
     path.write_bytes(write_json(release))

@@ -194,13 +194,13 @@ def test_regularised_means_are_those_of_weights_drawn_towards_the_common_one() -
     for key in ("regularise", "common_weight"):
         del request["table"][key]
     plain = plan_of(here, request, FIXED)
-    # The largest weight is 4 instead of 10.
+    # The largest weight is 4 instead of 10; shares of the budget may differ by a step.
     noise = []
     for plan in (plan_of(here, regular_request(), FIXED), plain):
         law, first = plan.law, plan.measurements[0].law
         assert isinstance(law, Joint) and isinstance(first, Additive)
         noise.append(first.std_error * float(Fraction(str(law.parameters["weight"]))))
-    assert noise[0] == pytest.approx(0.4 * noise[1], rel=0.02)
+    assert noise[0] == pytest.approx(0.4 * noise[1], rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ def size_of(measure: str, here: Any, **table: Any) -> int | None:
 def test_it_is_known_where_everybody_is_in_one_cell(measure: str) -> None:
     assert size_of(measure, domain("replace")) == ROWS
     shorter, longer = (plan(measure, domain("replace"), **more) for more in ({}, {"where": {"h": ["c", "d"]}}))
-    assert shorter.preview["std_error"] <= longer.preview["std_error"] * 1.0001
+    # Shares are chosen for both errors together, so that the one of the noise may grow a little.
+    assert shorter.preview["std_error"] <= longer.preview["std_error"] * 1.01
 
 
 @pytest.mark.parametrize(

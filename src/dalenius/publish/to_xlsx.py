@@ -8,6 +8,7 @@ release holds them in full.
 from collections.abc import Sequence
 from datetime import datetime
 from io import BytesIO
+from math import isfinite, isnan
 from typing import Any
 
 from dalenius.algebra.tabulation import CARE, UNRELIABLE, columns, intervals, marks
@@ -95,7 +96,10 @@ def _table(book: Any, sheet: Any, shown: FinishedTable, confidence: float, headi
 
 
 def _rounded(value: object, digits: int) -> object:
-    return round(value, digits) if isinstance(value, float) else value
+    """Return a number rounded for reading; one that is not finite as text, because spreadsheets have none."""
+    if not isinstance(value, float):
+        return value
+    return round(value, digits) if isfinite(value) else "" if isnan(value) else "∞" if value > 0 else "-∞"
 
 
 XLSX = Format(

@@ -128,7 +128,10 @@ def finished(
     if table.space.size > MOST_CELLS:
         layout = {"most_lines": _FIRST_LINES, **layout}
     crosstab = lay_out(release, table, **where, confidence=confidence, shown=display.values, **layout)
-    below = caption(release, table, confidence, language, is_interval=error_as != MARGIN and crosstab.has_margins)
+    # Totals are cells of other tables, which may have an error that no cell of this one has.
+    cells = (cell for sheet in crosstab.sheets for line in sheet.lines for cell in line.cells)
+    is_sampled, is_interval = any(len(cell.errors) > 1 for cell in cells), error_as != MARGIN and crosstab.has_margins
+    below = caption(release, table, confidence, language, is_interval=is_interval, is_sampled=is_sampled)
     return FinishedTable(
         release=release,
         table=table,

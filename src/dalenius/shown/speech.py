@@ -262,9 +262,18 @@ def has_sampling(table: Table) -> bool:
 
 
 def caption(
-    release: Release, table: Table, confidence: float = 0.95, language: str = DEFAULT, *, is_interval: bool = False
+    release: Release,
+    table: Table,
+    confidence: float = 0.95,
+    language: str = DEFAULT,
+    *,
+    is_interval: bool = False,
+    is_sampled: bool | None = None,
 ) -> str:
-    """What stands under a table: the method's words where it has an error, never a claim of one it lacks."""
+    """What stands under a table: the method's words where it has an error, never a claim of one it lacks.
+
+    `is_sampled` says whether a cell that stands in it has an error with sampling.
+    """
     method = method_of(release, table)
     if any(a.get("name") == "anchor" for a in release.adjustments):
         return said(_MOVED, language)
@@ -280,7 +289,8 @@ def caption(
     if isinstance(release.law, Thinned):
         return said(_CAPTION_OF_SAMPLE, language).format(level=stated)
     text = words_of(method, language).caption.format(level=stated)
-    return f"{text} {_sampled(release, language)}" if has_sampling(table) else text
+    has_both = has_sampling(table) if is_sampled is None else is_sampled
+    return f"{text} {_sampled(release, language)}" if has_both else text
 
 
 def _sampled(release: Release, language: str) -> str:

@@ -9,8 +9,6 @@ from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
-__all__ = ["THOUSANDS"]
-
 
 def _plan(question: Question) -> TablePlan:
     """A noisy count of each cell, in steps of a thousandth."""
