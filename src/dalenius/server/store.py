@@ -7,6 +7,7 @@ for arguments, and are valid in both dialects.
 import os
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -75,7 +76,15 @@ class StateStore:
 
             return psycopg.connect(self.location, autocommit=True, connect_timeout=5)
         connection = sqlite3.connect(self.location, timeout=30, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
+        # Whoever changes the journal of a new file does not wait for another process that does the same.
+        for pause in (0.05, 0.2, 0.8, 3.2, None):
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                break
+            except sqlite3.OperationalError:
+                if pause is None:
+                    raise
+                time.sleep(pause)
         connection.execute("PRAGMA synchronous=NORMAL")
         return connection
 
